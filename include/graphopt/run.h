@@ -27,9 +27,21 @@ template <> struct Words<RunMode> {
   static constexpr std::array<std::string_view, 3> all = {"overlap", "async1", "sync"};
 };
 
+// What is kept of values that one device alone reads.
+enum class RunRetain : std::uint8_t {
+  Outputs,  // nothing
+  All,      // each is stored outside of the device when its last reader has run: for debugging
+};
+
+template <> struct Words<RunRetain> {
+  static constexpr std::string_view plural = "ways to retain values";
+  static constexpr std::array<std::string_view, 2> all = {"outputs", "all"};
+};
+
 // Where requests come from: exactly one of `inputs`, `requests`, `draws` and `test_data` is given.
 struct RunOptions {
-  std::string manifest;
+  std::string manifest;  // or a folder of manifests, of which requests name networks
+  std::string network;   // the beginning of "network.id": of requests that do not name one themselves
   std::vector<std::string> inputs;  // of one request: NAME=FILE.npy, NAME=FILE.pb, NAME=FILE.npz, FILE.npz
   std::string requests;             // a list, one JSON object on each line (docs/running.md); "-": stdin
   std::uint64_t draws = 0;          // so many requests with drawn inputs,
@@ -40,11 +52,16 @@ struct RunOptions {
 
   RunMode mode = RunMode::Overlap;
   std::uint64_t in_flight = 0;  // requests at once; 0: as many as keep the devices busy and fit the budgets
-  std::map<std::string, std::uint64_t> workers;   // threads, by id of a device; 1 where there is no entry
-  std::map<std::string, std::uint64_t> budgets;   // bytes of tensors, the same; that of the manifest
-  double request_timeout = 0;                     // seconds; 0: none
-  std::uint64_t retries = 0;                      // of a subgraph, after an error that may pass
-  bool fallback = true;                           // OUT as a whole on the host, where parts fail
+  std::map<std::string, std::uint64_t> workers;  // threads, by id of a device; 1 where there is no entry
+  std::map<std::string, std::uint64_t> budgets;  // bytes of tensors, the same; that of the manifest
+  double request_timeout = 0;                    // seconds; 0: none
+  std::uint64_t retries = 0;                     // of a subgraph, after an error that may pass
+  bool fallback = true;                          // OUT as a whole on the host, where parts fail
+  std::vector<std::string> on_host;  // devices whose parts run on the CPU, whatever their profile names
+  RunRetain retain = RunRetain::Outputs;
+  bool unordered = false;     // answers are compared and written as requests end, not in their order
+  std::uint64_t warm_up = 1;  // runs of each model that requests take, before they begin
+  bool trace = false;         // RunReport::trace is wanted
   std::optional<std::uint64_t> check_sequential;  // so many requests are compared with `sync`; 0: all
   bool check_whole = false;                       // each request is compared with OUT as a whole
   std::optional<double> tolerance;                // of check_whole and test_data; none: that of --check
@@ -85,19 +102,26 @@ struct RunReport {
     Error error;
   };
 
-  std::string manifest, network, runtime;
+  // A manifest that requests ran with.
+  struct Network {
+    std::string manifest, id;  // its path; "network.id"
+    std::uint64_t in_flight = 0, sessions = 0;
+    std::vector<Model> models;
+    std::vector<Device> devices;
+    std::vector<Subgraph> subgraphs;
+  };
+
+  std::string runtime;
   RunMode mode = RunMode::Overlap;
-  std::uint64_t in_flight = 0, sessions = 0;
   std::uint64_t requests = 0, done = 0, by_fallback = 0, failed = 0, timed_out = 0, retries = 0;
   double load_seconds = 0, run_seconds = 0;
   std::optional<Latency> latency;  // of requests that are done
-  std::vector<Model> models;
-  std::vector<Device> devices;
-  std::vector<Subgraph> subgraphs;
+  std::vector<Network> networks;
   std::optional<Check> sequential, whole, test_data;
   std::vector<std::string> files;  // that were written
   std::vector<Problem> problems;   // the first kMaxErrors of each kind
   bool interrupted = false;        // by Observer::stop_requested: requests that ran have ended
+  std::string trace;               // what ran when, in Chrome's trace format; not in to_json()
 };
 
 // Errors: what is wrong with the options, the manifest, its files or a request, before anything runs. What

@@ -12,32 +12,16 @@ Json check_json(const std::optional<RunReport::Check>& check) {
   return {{"compared", check->compared}, {"different", check->different}};
 }
 
-}  // namespace
-
-std::string to_json(const RunReport& r) {
+Json network_json(const RunReport::Network& n) {
   Json out;
-  out["format_number"] = kJsonFormat;
-  out["manifest"] = r.manifest;
-  out["network"] = r.network;
-  out["runtime"] = r.runtime;
-  out["mode"] = word(r.mode);
-  out["in_flight"] = r.in_flight;
-  out["sessions"] = r.sessions;
-  out["requests"] = {
-      {"all", r.requests},           {"done", r.done},           {"by_fallback", r.by_fallback},
-      {"failed", r.failed},          {"timed_out", r.timed_out}, {"retries", r.retries},
-      {"interrupted", r.interrupted}};
-  out["seconds"] = {{"load", r.load_seconds}, {"run", r.run_seconds}};
-  Json& latency = out["latency"] = nullptr;
-  if (r.latency)
-    latency = {{"p50", r.latency->p50},
-               {"p90", r.latency->p90},
-               {"p99", r.latency->p99},
-               {"max", r.latency->longest}};
+  out["manifest"] = n.manifest;
+  out["id"] = n.id;
+  out["in_flight"] = n.in_flight;
+  out["sessions"] = n.sessions;
   Json& models = out["models"] = Json::array();
-  for (const RunReport::Model& m : r.models) models.push_back({{"file", m.file}, {"requests", m.requests}});
+  for (const RunReport::Model& m : n.models) models.push_back({{"file", m.file}, {"requests", m.requests}});
   Json& devices = out["devices"] = Json::array();
-  for (const RunReport::Device& d : r.devices)
+  for (const RunReport::Device& d : n.devices)
     devices.push_back({{"id", d.id},
                        {"workers", d.workers},
                        {"runs", d.runs},
@@ -50,13 +34,36 @@ std::string to_json(const RunReport& r) {
                        {"spills", d.spills},
                        {"failures", d.failures}});
   Json& subgraphs = out["subgraphs"] = Json::array();
-  for (const RunReport::Subgraph& s : r.subgraphs)
+  for (const RunReport::Subgraph& s : n.subgraphs)
     subgraphs.push_back({{"model", s.model},
                          {"id", s.id},
                          {"device", s.device},
                          {"runs", s.runs},
                          {"mean", s.mean},
                          {"max", s.longest}});
+  return out;
+}
+
+}  // namespace
+
+std::string to_json(const RunReport& r) {
+  Json out;
+  out["format_number"] = kJsonFormat;
+  out["runtime"] = r.runtime;
+  out["mode"] = word(r.mode);
+  out["requests"] = {
+      {"all", r.requests},           {"done", r.done},           {"by_fallback", r.by_fallback},
+      {"failed", r.failed},          {"timed_out", r.timed_out}, {"retries", r.retries},
+      {"interrupted", r.interrupted}};
+  out["seconds"] = {{"load", r.load_seconds}, {"run", r.run_seconds}};
+  Json& latency = out["latency"] = nullptr;
+  if (r.latency)
+    latency = {{"p50", r.latency->p50},
+               {"p90", r.latency->p90},
+               {"p99", r.latency->p99},
+               {"max", r.latency->longest}};
+  Json& networks = out["networks"] = Json::array();
+  for (const RunReport::Network& n : r.networks) networks.push_back(network_json(n));
   out["checks"] = {{"sequential", check_json(r.sequential)},
                    {"whole", check_json(r.whole)},
                    {"test_data", check_json(r.test_data)}};

@@ -2,31 +2,26 @@
 //
 // Problem: a list may be longer than memory, and answers come in any order. Method: inputs are read when it
 // is the turn of their request, as many requests are on their way as the engine takes, and answers are taken,
-// compared and written in the order of the requests. Before the first one runs, each line is read once, so
-// that what is wrong with the last one is known then.
-#include <fmt/format.h>
-
+// compared and written in the order of the requests, or as they end. Before the first one runs, each line is
+// read once, so that what is wrong with the last one is known then.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <deque>
 #include <filesystem>
+#include <map>
 #include <new>
 #include <numeric>
+#include <set>
 #include <utility>
 
+#include "commands/run_answers.h"
+#include "commands/run_figures.h"
+#include "commands/run_networks.h"
 #include "driver/reading.h"
 #include "graphopt/run.h"
-#include "infer/infer.h"
-#include "ir/model.h"
-#include "onnx/reader.h"
-#include "runner/drawn_requests.h"
-#include "runner/engine.h"
 #include "runner/input_check.h"
 #include "runner/request_list.h"
-#include "runner/test_data.h"
-#include "runtime/array_writer.h"
-#include "runtime/compare.h"
 #include "support/file.h"
 
 namespace graphopt {
@@ -37,7 +32,9 @@ using runner::Engine;
 using runner::ListedRequest;
 using Clock = std::chrono::steady_clock;
 
-double seconds_of(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 // Which status counts where several happen.
 int rank_of(ErrorKind kind) {
@@ -53,103 +50,107 @@ int rank_of(ErrorKind kind) {
   return -1;
 }
 
-// Returns true if both hold the same bytes. Sequences and maps of a runtime are at most two deep.
-bool is_same(const HostValue& a, const HostValue& b) {
-  return a.kind == b.kind && a.dtype == b.dtype && a.dims == b.dims && a.raw == b.raw &&
-         a.strings == b.strings && std::ranges::equal(a.items, b.items, is_same);
-}
-
 class ManifestRun {
  public:
   ManifestRun(const RunOptions& options, Observer& observer) : o_(options), observer_(observer) {}
 
   Result<RunReport> all() {
     const Clock::time_point begin = Clock::now();
-    if (Status opened = open(); !opened) return opened.errors();
-    if (Status read = read_requests(); !read) return read.errors();
-    if (Status prepared = prepare_output(); !prepared) return prepared.errors();
-    if (o_.check_whole || !o_.test_data.empty())
-      if (Status read = read_tolerance(); !read) return read.errors();
-    report_.load_seconds = seconds_of(Clock::now() - begin);
+    if (Status ready = prepare(); !ready) return ready.errors();
+    report_.load_seconds = seconds_since(begin);
     const Clock::time_point first = Clock::now();
     run();
-    report_.run_seconds = seconds_of(Clock::now() - first);
-    tell();
+    report_.run_seconds = seconds_since(first);
+    add_networks(report_, networks_);
+    if (!answers_->latencies().empty()) report_.latency = latency_of(answers_->latencies());
+    std::ranges::stable_sort(report_.problems, {}, [](const auto& p) { return rank_of(p.error.kind); });
+    if (o_.trace) report_.trace = trace_text(networks_);
     return std::move(report_);
   }
 
  private:
-  struct OnItsWay {
-    execution::Sequence sequence = 0;
-    std::uint64_t number = 0;  // of all requests
-    std::string id;
-    std::size_t line = 0;            // of lines_
-    std::vector<NamedValue> inputs;  // where answers are compared
+  struct Line : ListedRequest {
+    std::size_t place = 0;  // of its network
+    const runner::TestDataSet* set = nullptr;
   };
 
-  static Error usage(std::string what, std::string remedy) {
-    return {ErrorKind::Usage, {}, std::move(what), std::move(remedy)};
-  }
-  static Error of(Error error, const std::string& request) {
-    error.what = "request '" + request + "': " + error.what;
-    return error;
-  }
-
-  Status open() {
-    runner::EngineOptions e;
-    e.ort = o_.ort;
-    e.mode = static_cast<runner::Mode>(o_.mode);
-    e.in_flight = o_.in_flight;
-    e.workers = {o_.workers.begin(), o_.workers.end()};
-    e.budgets = o_.budgets;
-    e.retries = o_.retries;
-    e.has_fallback = o_.fallback;
-    e.loads_whole = o_.check_whole;
-    // As for --check: what ONNX Runtime fuses across the borders of parts rounds otherwise, by whole steps
-    // where values are quantized.
-    e.optimize = !o_.check_whole;
-    auto engine = Engine::load(o_.manifest, e);
-    if (!engine) return engine.errors();
-    engine_ = *std::move(engine);
-    out_ = folder_of(o_.manifest) + "/" + engine_->manifest().files.front().path;
-    for (std::size_t k = 0; k < engine_->models(); ++k) report_.models.push_back({engine_->model(k).file, 0});
+  Status prepare() {
+    report_.mode = o_.mode;
+    auto networks = find_networks(o_.manifest);
+    if (!networks) return networks.errors();
+    networks_ = *std::move(networks);
+    if (Status read = read_lines(); !read) return read;
+    if (Status chosen = choose_networks(); !chosen) return chosen;
+    if (Status opened = open_networks(networks_, o_); !opened) return opened;
+    tell_of_providers();
+    if (Status right = check_lines(); !right) return right;
+    if (Status prepared = prepare_output(); !prepared) return prepared;
+    for (RunNetwork& n : networks_)
+      if (n.is_used && (o_.check_whole || !o_.test_data.empty()))
+        if (Status read = read_tolerance(n); !read) return read;
+    answers_.emplace(o_, writes_folder_, report_);
+    warm_up();
     return Done{};
   }
 
   // --- requests -------------------------------------------------------------------------------------------
 
-  Status read_requests() {
+  Status read_lines() {
     if (!o_.inputs.empty()) {
       auto files = runner::given_files(o_.inputs, "--input");
       if (!files) return files.errors();
       add_line("input", *std::move(files));
     } else if (o_.draws > 0) {
-      ListedRequest line;
+      Line& line = lines_.emplace_back();
       line.id = "draw";
       line.repeat = o_.draws;
       line.numbered = true;
       line.source = runner::DrawnInputs{o_.dims, o_.seed};
-      lines_.push_back(std::move(line));
     } else if (!o_.test_data.empty()) {
-      auto sets = runner::find_test_data(o_.test_data, engine_->manifest().network);
+      const Result<std::size_t> network = choose_network(networks_, o_.network);
+      if (!network) return network.errors();
+      auto sets = runner::find_test_data(o_.test_data, networks_[*network].manifest.network);
       if (!sets) return sets.errors();
       sets_ = *std::move(sets);
-      for (const runner::TestDataSet& set : sets_) add_line(set.id, set.inputs);
+      for (const runner::TestDataSet& set : sets_) add_line(set.id, set.inputs).set = &set;
     } else {
       auto list = runner::open_request_list(o_.requests);
       if (!list) return list.errors();
-      lines_ = std::move(list->lines);
+      for (ListedRequest& line : list->lines) lines_.push_back({std::move(line), 0, nullptr});
     }
     report_.requests = std::accumulate(lines_.begin(), lines_.end(), std::uint64_t{0},
                                        [](std::uint64_t sum, const auto& line) { return sum + line.repeat; });
-    return check_lines();
+    return Done{};
   }
 
-  void add_line(std::string id, std::vector<runner::GivenFile> files) {
-    ListedRequest line;
+  Line& add_line(std::string id, std::vector<runner::GivenFile> files) {
+    Line& line = lines_.emplace_back();
     line.id = std::move(id);
     line.source = std::move(files);
-    lines_.push_back(std::move(line));
+    return line;
+  }
+
+  Status choose_networks() {
+    Errors errors;
+    std::map<std::string, std::size_t> known;  // by the texts of lines
+    for (Line& line : lines_) {
+      const std::string& named = line.network.empty() ? o_.network : line.network;
+      auto found = known.find(named);
+      if (found == known.end()) {
+        const Result<std::size_t> network = choose_network(networks_, named);
+        if (!network) {
+          const bool is_line = !line.network.empty() || lines_.size() > 1;
+          errors.push_back(is_line ? of_request(network.error(), line.id) : network.error());
+          if (errors.size() == kMaxErrors || named.empty()) break;
+          continue;
+        }
+        found = known.emplace(named, *network).first;
+        networks_[*network].is_used = true;
+      }
+      line.place = found->second;
+    }
+    if (!errors.empty()) return errors;
+    return Done{};
   }
 
   // Up to kMaxErrors problems of all lines.
@@ -157,31 +158,21 @@ class ManifestRun {
     Errors errors;
     const auto add = [&errors](const Errors& more, const std::string& id, bool named) {
       for (const Error& e : more)
-        if (errors.size() < kMaxErrors) errors.push_back(named ? of(e, id) : e);
+        if (errors.size() < kMaxErrors) errors.push_back(named ? of_request(e, id) : e);
     };
-    const std::string& network = engine_->manifest().network.id;
-    for (const ListedRequest& line : lines_) {
+    for (const Line& line : lines_) {
       if (errors.size() >= kMaxErrors) break;
-      if (!line.network.empty() && !network.starts_with(line.network) &&
-          !network.starts_with("sha256:" + line.network))
-        add({usage("the manifest is of the network " + network + ", and not of " + line.network,
-                   "leave out \"network\", or give its id or the beginning of it")},
-            line.id, true);
+      RunNetwork& network = networks_[line.place];
       if (const auto* drawn = std::get_if<runner::DrawnInputs>(&line.source)) {
-        if (!draws_) {
-          auto draws = runner::DrawnRequests::open(out_, engine_->manifest());
-          if (!draws) return draws.errors();
-          draws_.emplace(*std::move(draws));
-        }
+        if (Status read = read_draws(network); !read) return read;
         const runner::SizesPlace place = o_.draws > 0
                                              ? runner::SizesPlace{ErrorKind::Usage, {}, "--dim"}
                                              : runner::SizesPlace{ErrorKind::Usage, o_.requests, "draw"};
-        if (const Status fit = draws_->check(drawn->dims, place); !fit)
+        if (const Status fit = network.draws->check(drawn->dims, place); !fit)
           add(fit.errors(), line.id, o_.draws == 0);
       } else {
         const auto inputs = inputs_of(line, 0);
-        const auto fit =
-            inputs ? runner::check_inputs(engine_->manifest().network, *inputs) : inputs.errors();
+        const auto fit = inputs ? runner::check_inputs(network.manifest.network, *inputs) : inputs.errors();
         if (!fit) add(fit.errors(), line.id, lines_.size() > 1);
       }
     }
@@ -189,17 +180,21 @@ class ManifestRun {
     return Done{};
   }
 
-  Result<std::vector<NamedValue>> inputs_of(const ListedRequest& line, std::uint64_t repeat) const {
+  Result<std::vector<NamedValue>> inputs_of(const Line& line, std::uint64_t repeat) const {
+    const RunNetwork& network = networks_[line.place];
     if (const auto* files = std::get_if<std::vector<runner::GivenFile>>(&line.source))
-      return runner::load_inputs(*files, engine_->manifest().network);
-    auto drawn = draws_->draw(std::get<runner::DrawnInputs>(line.source), repeat);
+      return runner::load_inputs(*files, network.manifest.network);
+    auto drawn = network.draws->draw(std::get<runner::DrawnInputs>(line.source), repeat);
     if (!drawn) return drawn.errors();
     return std::move(drawn->inputs);
   }
 
-  Status prepare_output() const {
-    if (o_.output.empty() || !writes_folder()) return Done{};
+  // A folder for several requests, and for one where it is there or its name says so.
+  Status prepare_output() {
+    if (o_.output.empty()) return Done{};
     std::error_code error;
+    writes_folder_ = report_.requests != 1 || o_.output.ends_with('/') || fs::is_directory(o_.output, error);
+    if (!writes_folder_) return Done{};
     fs::create_directories(o_.output, error);
     if (fs::is_directory(o_.output, error)) return Done{};
     if (fs::exists(o_.output, error))
@@ -209,222 +204,116 @@ class ManifestRun {
                    "name a folder, which is made if it is not there"};
     return write_error(o_.output, folder_of(o_.output), error ? error.value() : ENOENT);
   }
-  bool writes_folder() const { return report_.requests != 1; }
+
+  void tell_of_providers() {
+    std::set<std::string> seen;
+    for (const RunNetwork& n : networks_)
+      if (n.is_used)
+        for (const auto& [device, why] : n.engine->on_cpu())
+          if (seen.insert(device).second)
+            observer_.log(LogLevel::Warning, "device '" + device + "' runs on the CPU: " + why);
+  }
+
+  // The first runs of a session are slower. Each model is run that the first request of a line takes; what is
+  // wrong with it is said when the request itself runs.
+  void warm_up() {
+    if (o_.warm_up == 0) return;
+    std::set<std::pair<std::size_t, std::size_t>> done;  // networks and models
+    for (const Line& line : lines_) {
+      const Engine& engine = *networks_[line.place].engine;
+      if (observer_.stop_requested() || done.size() == all_models()) return;
+      const auto inputs = inputs_of(line, 0);
+      const auto model = inputs ? engine.model_of(*inputs) : inputs.errors();
+      if (!model || !done.emplace(line.place, *model).second) continue;
+      for (std::uint64_t i = 0; i < o_.warm_up; ++i)
+        if (!engine.run_alone(*inputs, execution::Way::Devices)) break;
+    }
+  }
+  std::size_t all_models() const {
+    std::size_t out = 0;
+    for (const RunNetwork& n : networks_) out += n.is_used ? n.engine->models() : 0;
+    return out;
+  }
 
   // --- answers --------------------------------------------------------------------------------------------
 
   void run() {
-    const auto timeout = std::chrono::nanoseconds(std::llround(o_.request_timeout * 1e9));
     std::uint64_t number = 0;
-    for (std::size_t line = 0; line < lines_.size() && !ends_; ++line)
-      for (std::uint64_t i = 0; i < lines_[line].repeat && !ends_; ++i, ++number) {
+    for (const Line& line : lines_)
+      for (std::uint64_t i = 0; i < line.repeat && !answers_->ends(); ++i, ++number) {
         if (observer_.stop_requested()) {
-          report_.interrupted = ends_ = true;
-          break;
+          report_.interrupted = true;
+          finish();
+          return;
         }
-        // As many as the engine admits and queues.
-        while (on_their_way_.size() >= 2 * engine_->in_flight() && !ends_) take_first();
-        OnItsWay one{
-            .sequence = 0, .number = number, .id = id_of(lines_[line], i), .line = line, .inputs = {}};
-        auto inputs = inputs_of(lines_[line], i);
-        if (!inputs) {
-          ++report_.failed;
-          problem(one.id, inputs.error());
-          continue;
-        }
-        const auto sequence = engine_->submit(*inputs, timeout);
-        if (!sequence) {
-          ++report_.failed;
-          problem(one.id, sequence.error());
-          continue;
-        }
-        one.sequence = *sequence;
-        if (o_.check_whole || is_sample(number)) one.inputs = *std::move(inputs);
-        on_their_way_.push_back(std::move(one));
+        submit(line, i, number);
       }
-    while (!on_their_way_.empty()) take_first();
+    finish();
   }
 
-  bool is_sample(std::uint64_t number) const {
-    if (!o_.check_sequential) return false;
-    const std::uint64_t wanted = *o_.check_sequential;
-    return wanted == 0 || wanted >= report_.requests || number % (report_.requests / wanted) == 0;
-  }
-
-  void take_first() {
-    const OnItsWay one = std::move(on_their_way_.front());
-    on_their_way_.pop_front();
-    const runner::Answer answer = engine_->wait(one.sequence);
-    report_.retries += answer.retries;
-    observer_.step("requests", one.number + 1, report_.requests);
-    if (answer.state == execution::RequestState::TimedOut) {
-      ++report_.timed_out;
-      return problem(
-          one.id,
-          {ErrorKind::Limit, {}, "it did not end in time", "raise --request-timeout, or lower --inflight"});
-    }
-    if (answer.state != execution::RequestState::Done) {
+  void submit(const Line& line, std::uint64_t repeat, std::uint64_t number) {
+    RunNetwork& network = networks_[line.place];
+    // As many as the engine admits and queues.
+    while (network.on_their_way >= 2 * network.engine->in_flight() && !answers_->ends()) take_one(line.place);
+    RunRequest one{
+        .number = number, .id = id_of(line, repeat), .network = line.place, .inputs = {}, .set = line.set};
+    auto inputs = inputs_of(line, repeat);
+    const auto sequence =
+        inputs ? network.engine->submit(*inputs, timeout()) : Result<execution::Sequence>(inputs.errors());
+    if (!sequence) {
       ++report_.failed;
-      return problem(
-          one.id, answer.error.value_or(Error{ErrorKind::NotChecked, {}, "it was cancelled", "run again"}));
-    }
-    ++report_.done;
-    if (answer.way == execution::Way::Fallback) ++report_.by_fallback;
-    else ++report_.models[answer.model].requests;
-    latencies_.push_back(seconds_of(answer.latency));
-    if (is_sample(one.number) && answer.way == execution::Way::Devices) compare_sequential(one, answer);
-    if (o_.check_whole) compare_whole(one, answer);
-    if (!sets_.empty()) compare_test_data(one, answer);
-    if (!o_.output.empty()) write(one.id, answer);
-  }
-
-  void problem(const std::string& id, const Error& error) {
-    std::size_t of_kind = 0;
-    for (const RunReport::Problem& p : report_.problems) of_kind += p.error.kind == error.kind ? 1U : 0U;
-    if (of_kind < kMaxErrors) report_.problems.push_back({id, of(error, id)});
-  }
-
-  void compare_sequential(const OnItsWay& one, const runner::Answer& answer) {
-    RunReport::Check& check = report_.sequential.emplace(report_.sequential.value_or(RunReport::Check{}));
-    ++check.compared;
-    const auto wanted = engine_->run_alone(one.inputs, execution::Way::Devices);
-    if (!wanted) return problem(one.id, wanted.error());
-    for (std::size_t i = 0; i < wanted->size(); ++i) {
-      if (is_same((*wanted)[i].value, answer.outputs[i].value)) continue;
-      ++check.different;
-      return problem(one.id, {ErrorKind::CheckFailed,
-                              {},
-                              "output '" + answer.outputs[i].name + "' has other bytes than with --mode sync",
-                              "run it again: a kernel of a part depends on what else runs"});
-    }
-  }
-
-  void compare_whole(const OnItsWay& one, const runner::Answer& answer) {
-    RunReport::Check& check = report_.whole.emplace(report_.whole.value_or(RunReport::Check{}));
-    ++check.compared;
-    const auto wanted = engine_->run_alone(one.inputs, execution::Way::Fallback);
-    if (!wanted) return problem(one.id, wanted.error());
-    compare(one.id, *wanted, answer, "OUT as a whole", check);
-  }
-
-  void compare_test_data(const OnItsWay& one, const runner::Answer& answer) {
-    RunReport::Check& check = report_.test_data.emplace(report_.test_data.value_or(RunReport::Check{}));
-    const auto wanted = runner::load_outputs(sets_[one.line], engine_->manifest().network);
-    if (!wanted) return problem(one.id, wanted.error());
-    ++check.compared;
-    compare(one.id, *wanted, answer, "the test data", check);
-  }
-
-  void compare(const std::string& id, const std::vector<NamedValue>& wanted, const runner::Answer& answer,
-               const char* with, RunReport::Check& check) {
-    for (const NamedValue& w : wanted) {
-      const auto got = std::ranges::find(answer.outputs, w.name, &NamedValue::name);
-      if (got == answer.outputs.end()) continue;
-      const auto i = static_cast<std::size_t>(got - answer.outputs.begin());
-      const Distance far =
-          compare_values(w.value, got->value, {o_.tolerance, inside_, i < at_one_.size() && at_one_[i]});
-      if (far.within && far.problem.empty()) continue;
-      ++check.different;
-      return problem(id, {ErrorKind::CheckFailed,
-                          {},
-                          fmt::format("output '{}' is not that of {}: {}", w.name, with,
-                                      far.problem.empty() ? fmt::format("it differs by {:g}", far.max_abs)
-                                                          : far.problem),
-                          "try --mode sync; --check-tolerance allows more"});
-    }
-  }
-
-  void write(const std::string& id, const runner::Answer& answer) {
-    const std::string path = writes_folder() ? o_.output + "/" + id + ".npz" : o_.output;
-    const auto written = write_npz(path, answer.outputs, {.force = true, .lasting = false, .limits = {}});
-    if (written) {
-      report_.files.push_back(path);
+      answers_->problem(one.id, sequence.error());
       return;
     }
-    problem(id, written.error());
-    ends_ = true;  // the others would fail, too
+    if (o_.check_whole || answers_->is_sample(number)) one.inputs = *std::move(inputs);
+    order_.emplace_back(line.place, *sequence);
+    on_their_way_.emplace(order_.back(), std::move(one));
+    ++network.on_their_way;
   }
 
-  // What OUT's floats may differ by, as --check has it.
-  Status read_tolerance() {
-    std::vector<Warning> warnings;
-    LoadOptions load;
-    load.path = out_;
-    Result<Model> model = load_model(load, warnings);
-    if (!model) return model.errors();
-    Inference inference(*model, {});
-    inference.run();
-    const InputPlan plan = plan_inputs(*model, inference);
-    inside_ = coarsest_float(plan);
-    for (std::size_t i = 0; i < engine_->manifest().network.outputs.size(); ++i)
-      at_one_.push_back(output_rounds_at_one(plan, i));
-    return Done{};
+  std::chrono::nanoseconds timeout() const {
+    return std::chrono::nanoseconds(std::llround(o_.request_timeout * 1e9));
   }
 
-  // --- the report -----------------------------------------------------------------------------------------
-
-  void tell() {
-    const deploy::Manifest& m = engine_->manifest();
-    report_.manifest = o_.manifest;
-    report_.network = m.network.id;
-    report_.mode = o_.mode;
-    report_.in_flight = engine_->in_flight();
-    report_.sessions = engine_->sessions();
-    report_.runtime = engine_->runtime();
-    std::vector<double> busy(m.devices.size());
-    for (std::size_t k = 0; k < engine_->models(); ++k) {
-      const runner::Stages& model = engine_->model(k);
-      for (Index s = 0; s < model.ids.size(); ++s) {
-        const runner::RuntimeDevices::Times t = engine_->times(k, s);
-        const Index device = model.named.problem.subgraphs[s].device;
-        busy[device] += seconds_of(t.sum);
-        const double mean = t.runs == 0 ? 0 : seconds_of(t.sum) / static_cast<double>(t.runs);
-        report_.subgraphs.push_back(
-            {model.file, model.ids[s], m.devices[device].id, t.runs, mean, seconds_of(t.most)});
-      }
-    }
-    for (Index d = 0; d < m.devices.size(); ++d) {
-      const execution::DeviceCounts c = engine_->counts(d);
-      RunReport::Device& to = report_.devices.emplace_back();
-      to.id = m.devices[d].id;
-      to.workers = engine_->workers(d);
-      to.runs = c.runs;
-      const double time = report_.run_seconds * static_cast<double>(to.workers);
-      to.busy = time > 0 ? std::min(1.0, busy[d] / time) : 0;
-      to.planned_peak = engine_->planned_peak(d);
-      if (to.planned_peak) to.peak = c.peak;
-      to.budget = engine_->budget(d);
-      to.loaded_bytes = c.loaded_bytes;
-      to.stored_bytes = c.stored_bytes;
-      to.spills = c.spills;
-      to.failures = c.failures;
-    }
-    if (!latencies_.empty()) {
-      std::ranges::sort(latencies_);
-      const auto at = [&](double part) {
-        const double place = std::ceil(part * static_cast<double>(latencies_.size())) - 1;
-        return latencies_[static_cast<std::size_t>(std::max(0.0, place))];
-      };
-      report_.latency = {at(0.5), at(0.9), at(0.99), latencies_.back()};
-    }
-    std::ranges::stable_sort(report_.problems, {}, [](const auto& p) { return rank_of(p.error.kind); });
+  void finish() {
+    while (!on_their_way_.empty()) take_one(order_.front().first);
   }
 
-  using Index = runner::Index;
+  // Takes the first answer in the order of the requests, or any of a network.
+  void take_one(std::size_t network) {
+    Key key;
+    runner::Answer answer;
+    if (o_.unordered) {
+      auto any = networks_[network].engine->wait_any();
+      if (!any) return;
+      key = {network, any->first};
+      answer = std::move(any->second);
+      std::erase(order_, key);
+    } else {
+      key = order_.front();
+      order_.pop_front();
+      answer = networks_[key.first].engine->wait(key.second);
+    }
+    const RunRequest request = std::move(on_their_way_.extract(key).mapped());
+    RunNetwork& of = networks_[key.first];
+    --of.on_their_way;
+    observer_.step("requests", ++answered_, report_.requests);
+    answers_->take(request, of, answer);
+  }
+
+  using Key = std::pair<std::size_t, execution::Sequence>;  // of a network, and its request
 
   const RunOptions& o_;
   Observer& observer_;
-  std::unique_ptr<Engine> engine_;
-  std::string out_;  // the path of OUT
-  std::vector<ListedRequest> lines_;
-  std::vector<runner::TestDataSet> sets_;  // by line, with test_data
-  std::optional<runner::DrawnRequests> draws_;
-  DType inside_ = DType::Undefined;
-  std::vector<bool> at_one_;  // by output
-  std::deque<OnItsWay> on_their_way_;
-  std::vector<double> latencies_;  // seconds
-  bool ends_ = false;
+  std::vector<RunNetwork> networks_;
+  std::vector<Line> lines_;
+  std::vector<runner::TestDataSet> sets_;
+  bool writes_folder_ = false;
   RunReport report_;
+  std::optional<RunAnswers> answers_;
+  std::map<Key, RunRequest> on_their_way_;
+  std::deque<Key> order_;  // of what is on its way
+  std::uint64_t answered_ = 0;
 };
 
 Status check_options(const RunOptions& o) {

@@ -21,30 +21,40 @@ Error of_file(ErrorKind kind, const std::string& file, std::string what, std::st
 }  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::load(const std::string& manifest, const EngineOptions& options) {
+  const auto image = FileImage::open(manifest);
+  if (!image) return image.errors();
+  Result<deploy::Manifest> read = deploy::read_manifest((*image)->bytes(), manifest);
+  if (!read) return read.errors();
+  return load(manifest, *std::move(read), options);
+}
+
+Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, deploy::Manifest manifest,
+                                             const EngineOptions& options) {
   std::unique_ptr<Engine> out(new Engine);
-  if (Status opened = out->open(manifest, options); !opened) return opened.errors();
+  out->manifest_ = std::move(manifest);
+  if (Status opened = out->open(path, options); !opened) return opened.errors();
   return out;
 }
 
 Engine::~Engine() = default;
 
 Status Engine::open(const std::string& path, const EngineOptions& options) {
-  const auto image = FileImage::open(path);
-  if (!image) return image.errors();
-  Result<deploy::Manifest> manifest = deploy::read_manifest((*image)->bytes(), path);
-  if (!manifest) return manifest.errors();
-  manifest_ = *std::move(manifest);
   if (Status read = read_options(options); !read) return read;
   if (Status whole = check_files(path); !whole) return whole;
   auto runtime = Runtime::open(options.ort);
   if (!runtime) return runtime.errors();
 
   // The threads of all sessions that may run at once do not exceed the cores.
-  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  const auto threads =
-      static_cast<int>(std::max<std::size_t>(1, cores / std::max<std::size_t>(1, workers_in_use())));
-  sessions_ = std::make_unique<Sessions>(
-      *runtime, folder_of(path), std::vector<int>(manifest_.devices.size(), threads), options.optimize);
+  const std::size_t cores =
+      options.cores > 0 ? options.cores : std::max(1U, std::thread::hardware_concurrency());
+  Sessions::Settings settings{.folder = folder_of(path),
+                              .threads = static_cast<int>(std::max<std::size_t>(
+                                  1, cores / std::max<std::size_t>(1, workers_in_use()))),
+                              .optimize = options.optimize,
+                              .on_host = {}};
+  for (Index d = 0; d < manifest_.devices.size(); ++d)
+    if (options.on_host.contains(manifest_.devices[d].id)) settings.on_host.insert(d);
+  sessions_ = std::make_unique<Sessions>(*runtime, std::move(settings));
   if (Status opened = open_models(options); !opened) return opened;
   const bool is_sync = options.mode == Mode::Sync;
   limits_.retries = options.retries;
@@ -82,7 +92,7 @@ Status Engine::open_models(const EngineOptions& options) {
     if (!whole) return whole.errors();
     whole_ = std::make_unique<PlannedModel>(*std::move(whole), options.retain);
   }
-  devices_ = std::make_unique<RuntimeDevices>(manifest_.devices.size(), clocks);
+  devices_ = std::make_unique<RuntimeDevices>(manifest_.devices.size(), clocks, options.trace);
   return Done{};
 }
 
@@ -122,6 +132,8 @@ Status Engine::read_options(const EngineOptions& options) {
     if (!d) return d.errors();
     limits_.devices[*d].budget = bytes;
   }
+  for (const std::string& id : options.on_host)
+    if (const Result<Index> d = number_of(id); !d) return d.errors();
   return Done{};
 }
 
@@ -238,6 +250,7 @@ Result<execution::Sequence> Engine::submit(const std::vector<NamedValue>& inputs
                           .inputs = std::move(routed->inputs),
                           .whole = whole_ ? &whole_->stages() : nullptr,
                           .whole_inputs = std::move(routed->whole_inputs),
+                          .model = routed->model,
                           .first_clock = models_[routed->model].first_clock});
   pool_->submit(request,
                 {.plan = routed->plan->plan,
@@ -252,12 +265,26 @@ std::optional<std::uint64_t> Engine::planned_peak(Index device) const {
   return planned_[device];
 }
 
-Answer Engine::wait(execution::Sequence request) {
-  execution::Pool::Ended ended = pool_->wait(request);
+Result<std::size_t> Engine::model_of(const std::vector<NamedValue>& inputs) const {
+  const auto routed = route(inputs);
+  if (!routed) return routed.errors();
+  return routed->model;
+}
+
+Answer Engine::wait(execution::Sequence request) { return answer_of(pool_->wait(request)); }
+
+std::optional<std::pair<execution::Sequence, Answer>> Engine::wait_any() {
+  auto ended = pool_->wait_any();
+  if (!ended) return std::nullopt;
+  const execution::Sequence request = ended->request;
+  return std::pair(request, answer_of(*std::move(ended)));
+}
+
+Answer Engine::answer_of(execution::Pool::Ended ended) {
   Sent sent;
   {
     const std::lock_guard lock(mutex_);
-    sent = std::move(sent_.extract(request).mapped());
+    sent = std::move(sent_.extract(ended.request).mapped());
   }
   Answer out;
   out.state = ended.state;

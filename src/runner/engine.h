@@ -17,7 +17,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "execution/pool.h"
@@ -46,6 +48,9 @@ struct EngineOptions {
   bool loads_whole = false;                      // also without a fallback
   bool optimize = true;                          // sessions, with all of ONNX Runtime's own optimizations
   schedule::Retain retain = schedule::Retain::Outputs;
+  std::set<std::string> on_host;  // devices whose parts run on the CPU, whatever execution provider they name
+  std::size_t cores = 0;          // for all sessions that run at once; 0: those of the machine
+  Trace* trace = nullptr;         // outlives the engine
 };
 
 struct Answer {
@@ -63,6 +68,9 @@ class Engine {
   // Errors: Input of what is wrong with the manifest or its files, NotChecked without ONNX Runtime or where
   // it does not load a part, Usage for an unknown device.
   static Result<std::unique_ptr<Engine>> load(const std::string& manifest, const EngineOptions& options);
+  // The same for a manifest that was read from this path.
+  static Result<std::unique_ptr<Engine>> load(const std::string& path, deploy::Manifest manifest,
+                                              const EngineOptions& options);
   ~Engine();  // cancels what has not ended
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -72,9 +80,15 @@ class Engine {
   // OUT in its parts, and then the models of buckets, in the order of the manifest.
   std::size_t models() const { return models_.size(); }
   const Stages& model(std::size_t at) const { return models_[at].planned->stages(); }
+  // OUT as a whole. Precondition: the options had a fallback, or loads_whole.
+  const Stages& whole() const { return whole_->stages(); }
+  // Returns the model that a request takes. Errors: as those of submit().
+  Result<std::size_t> model_of(const std::vector<NamedValue>& inputs) const;
   std::size_t workers(Index device) const { return workers_[device]; }
   std::string runtime() const { return sessions_->runtime()->version(); }
   std::size_t sessions() const { return sessions_->loaded(); }
+  // Why devices run on the CPU though they name an execution provider, by their ids.
+  const std::map<std::string, std::string>& on_cpu() const { return sessions_->on_cpu(); }
 
   // Thread-safe, as all below. Waits while as many requests are queued as are in flight. The inputs are those
   // of the manifest, each once, and those with a default may be left out. timeout: 0: none. Error: Usage for
@@ -83,6 +97,9 @@ class Engine {
                                      std::chrono::nanoseconds timeout = {});
   // Waits until the request has ended. Each request is waited for once.
   Answer wait(execution::Sequence request);
+  // Waits until any request has ended; none where none is left. One thread waits at a time, and none by
+  // wait().
+  std::optional<std::pair<execution::Sequence, Answer>> wait_any();
   void cancel(execution::Sequence request) { pool_->cancel(request); }
 
   // Runs a request by itself, on the thread of the caller, one subgraph after the other: in the parts of its
@@ -118,6 +135,7 @@ class Engine {
 
   Engine() = default;
   Status open(const std::string& path, const EngineOptions& options);
+  Answer answer_of(execution::Pool::Ended ended);
   Status open_models(const EngineOptions& options);
   Status check_files(const std::string& path) const;
   Status read_options(const EngineOptions& options);

@@ -10,6 +10,7 @@ using execution::Fault;
 using execution::Sequence;
 using execution::Task;
 using execution::Way;
+using Clock = std::chrono::steady_clock;
 
 void RuntimeDevices::add(Sequence request, Entry entry) {
   auto live = std::make_shared<Live>();
@@ -40,20 +41,37 @@ std::shared_ptr<RuntimeDevices::Live> RuntimeDevices::find(Sequence request) con
   return found == live_.end() ? nullptr : found->second;
 }
 
-RuntimeDevices::Outcome RuntimeDevices::store(Sequence request, Way, Index value, Index device) {
+void RuntimeDevices::note_copy(TraceEvent::Kind kind, const Live& live, Sequence request, Way way,
+                               Index value, Index device, Time begin) const {
+  if (trace_ == nullptr) return;
+  trace_->add({.kind = kind,
+               .way = way,
+               .request = request,
+               .model = live.entry.model,
+               .device = device,
+               .what = value,
+               .begin = begin,
+               .end = Clock::now()});
+}
+
+RuntimeDevices::Outcome RuntimeDevices::store(Sequence request, Way way, Index value, Index device) {
+  const auto begin = Clock::now();
   const auto live = find(request);
   live->outside[value] = live->on[device][value];
+  note_copy(TraceEvent::Kind::Store, *live, request, way, value, device, begin);
   return {};
 }
 
 RuntimeDevices::Outcome RuntimeDevices::load(Sequence request, Way way, Index value, Index device) {
+  const auto begin = Clock::now();
   const auto live = find(request);
   const std::optional<Index> input = live->stages(way).input_of[value];
   live->on[device][value] = input ? live->inputs(way)[*input] : live->outside[value];
+  note_copy(TraceEvent::Kind::Load, *live, request, way, value, device, begin);
   return {};
 }
 
-RuntimeDevices::Outcome RuntimeDevices::run(const Task& task, std::size_t) {
+RuntimeDevices::Outcome RuntimeDevices::run(const Task& task, std::size_t worker) {
   const auto live = find(task.request);
   const Stage& stage = live->stages(task.way).stages[task.subgraph];
   if (!stage.session) return {};
@@ -64,10 +82,20 @@ RuntimeDevices::Outcome RuntimeDevices::run(const Task& task, std::size_t) {
     const std::lock_guard lock(live->mutex);
     live->runs.insert(&run);
   }
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = Clock::now();
   auto results = stage.session->run(feeds, &run);
-  if (task.way == Way::Devices)
-    times_[live->entry.first_clock + task.subgraph].add(std::chrono::steady_clock::now() - begin);
+  const auto end = Clock::now();
+  if (task.way == Way::Devices) times_[live->entry.first_clock + task.subgraph].add(end - begin);
+  if (trace_ != nullptr)
+    trace_->add({.kind = TraceEvent::Kind::Run,
+                 .way = task.way,
+                 .request = task.request,
+                 .model = live->entry.model,
+                 .device = task.device,
+                 .what = task.subgraph,
+                 .worker = worker,
+                 .begin = begin,
+                 .end = end});
   {
     const std::lock_guard lock(live->mutex);
     live->runs.erase(&run);

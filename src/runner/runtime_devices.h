@@ -20,13 +20,15 @@
 
 #include "execution/pool.h"
 #include "runner/stages.h"
+#include "runner/trace.h"
 
 namespace graphopt::runner {
 
 class RuntimeDevices : public execution::Devices {
  public:
-  // How many there are: devices, and subgraphs of all models.
-  RuntimeDevices(std::size_t devices, std::size_t subgraphs) : devices_(devices), times_(subgraphs) {}
+  // How many there are: devices, and subgraphs of all models. `trace`: null, or it outlives this.
+  RuntimeDevices(std::size_t devices, std::size_t subgraphs, Trace* trace)
+      : devices_(devices), times_(subgraphs), trace_(trace) {}
 
   // What a request runs in. The stages outlive it. Inputs are by input of the model, null for one that is
   // left to its default.
@@ -35,6 +37,7 @@ class RuntimeDevices : public execution::Devices {
     std::vector<RuntimeValue> inputs;
     const Stages* whole = nullptr;  // of the fallback; may be null
     std::vector<RuntimeValue> whole_inputs;
+    std::size_t model = 0;        // what traces call the parts
     std::size_t first_clock = 0;  // of the parts' subgraphs
   };
   void add(execution::Sequence request, Entry entry);
@@ -73,6 +76,10 @@ class RuntimeDevices : public execution::Devices {
   };
   std::shared_ptr<Live> find(execution::Sequence request) const;
 
+  using Time = TraceEvent::Time;
+  void note_copy(TraceEvent::Kind kind, const Live& live, execution::Sequence request, execution::Way way,
+                 Index value, Index device, Time begin) const;
+
   struct Clocked {
     std::atomic<std::uint64_t> runs = 0;
     std::atomic<std::int64_t> sum = 0, most = 0;  // ns
@@ -81,6 +88,7 @@ class RuntimeDevices : public execution::Devices {
 
   const std::size_t devices_;
   std::vector<Clocked> times_;
+  Trace* const trace_;
   mutable std::shared_mutex mutex_;
   std::unordered_map<execution::Sequence, std::shared_ptr<Live>> live_;
 };

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <ranges>
+#include <string_view>
 
 #include "ir/model.h"
 #include "onnx/reader.h"
 
 namespace graphopt::runner {
 namespace {
+
+constexpr std::string_view kCpuProvider = "CPUExecutionProvider";
 
 Index host_of(const deploy::Manifest& manifest) {
   return static_cast<Index>(std::ranges::find_if(manifest.devices, &deploy::Device::host) -
@@ -194,22 +197,46 @@ std::vector<RuntimeValue> outputs_of(const Stages& stages, const std::vector<Run
   return out;
 }
 
-Result<Sessions::Loaded> Sessions::load(const deploy::Subgraph& subgraph) {
-  const int threads = threads_[subgraph.device];
+// Empty: the CPU's.
+std::string Sessions::provider_of(const deploy::Subgraph& subgraph, const deploy::Device& device) {
+  if (!device.ep || device.ep->name == kCpuProvider || settings_.on_host.contains(subgraph.device)) return {};
+  const std::string& name = device.ep->name;
+  if (std::ranges::find(providers_, name) == providers_.end()) {
+    on_cpu_.try_emplace(device.id, "this ONNX Runtime has no " + name);
+    return {};
+  }
+  if (!can_open_provider(name)) {
+    on_cpu_.try_emplace(device.id, name + " is not opened by graphopt");
+    return {};
+  }
+  return on_cpu_.contains(device.id) ? std::string() : name;
+}
+
+Result<Sessions::Loaded> Sessions::load(const deploy::Subgraph& subgraph, const deploy::Device& device) {
   const std::string& content = subgraph.content.empty() ? subgraph.file : subgraph.content;
-  Loaded& out = sessions_[{content, threads}];
-  if (out.session) return out;
-  Result<std::unique_ptr<RuntimeSession>> loaded = RuntimeSession::load(
-      runtime_, {.path = folder_ + "/" + subgraph.file, .bytes = {}, .external_folder = {}},
-      {.optimize = optimize_, .threads = threads});
+  SessionSettings settings{.optimize = settings_.optimize,
+                           .threads = settings_.threads,
+                           .provider = provider_of(subgraph, device),
+                           .provider_options = {}};
+  if (!settings.provider.empty()) settings.provider_options = device.ep->options;
+  if (const auto found = sessions_.find({content, settings.provider}); found != sessions_.end())
+    return found->second;
+  const ModelSource source{
+      .path = settings_.folder + "/" + subgraph.file, .bytes = {}, .external_folder = {}};
+  auto loaded = RuntimeSession::load(runtime_, source, settings);
+  if (!loaded && !settings.provider.empty()) {
+    on_cpu_.try_emplace(device.id, settings.provider + " cannot be used: " + loaded.error().what);
+    return load(subgraph, device);
+  }
   if (!loaded) {
     for (Error& e : loaded.errors()) e.place.file = subgraph.file;
     return loaded.errors();
   }
+  Loaded out;
   out.session = *std::move(loaded);
   for (const deploy::PortIn& v : subgraph.inputs) out.inputs.push_back(v.name);
   for (const deploy::PortOut& v : subgraph.outputs) out.outputs.push_back(v.name);
-  return out;
+  return sessions_[{content, settings.provider}] = std::move(out);
 }
 
 Result<Stages> load_stages(Sessions& sessions, const deploy::Manifest& manifest, const RunnableModel& model) {
@@ -220,7 +247,7 @@ Result<Stages> load_stages(Sessions& sessions, const deploy::Manifest& manifest,
   for (Index s = 0; s < network.subgraphs.size(); ++s) {
     const deploy::Subgraph& from = network.subgraphs[s];
     if (from.outputs.empty()) continue;  // nothing needs a run of it
-    const auto loaded = sessions.load(from);
+    const auto loaded = sessions.load(from, manifest.devices[from.device]);
     if (!loaded) return loaded.errors();
     if (Status added = add_session(out, s, from, *loaded); !added) return added.errors();
   }
@@ -231,9 +258,10 @@ Result<Stages> load_stages(Sessions& sessions, const deploy::Manifest& manifest,
 Result<Stages> load_whole(Sessions& sessions, const deploy::Manifest& manifest, const RunnableModel& model) {
   const deploy::PartitionedNetwork whole = whole_of(manifest, model);
   Stages out = described(manifest, whole, model);
-  const auto loaded = sessions.load(whole.subgraphs.front());
+  const deploy::Subgraph& one = whole.subgraphs.front();
+  const auto loaded = sessions.load(one, manifest.devices[one.device]);
   if (!loaded) return loaded.errors();
-  if (Status added = add_session(out, 0, whole.subgraphs.front(), *loaded); !added) return added.errors();
+  if (Status added = add_session(out, 0, one, *loaded); !added) return added.errors();
   if (Status added = add_constants(out, manifest, sessions); !added) return added.errors();
   return out;
 }

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,26 +69,32 @@ class Sessions {
     std::vector<std::string> inputs, outputs;
   };
 
-  // `folder`: of the manifest; `threads`: of each operator, by device; `optimize`: with all of ONNX Runtime's
-  // own optimizations, or with none.
-  Sessions(std::shared_ptr<Runtime> runtime, std::string folder, std::vector<int> threads, bool optimize)
-      : runtime_(std::move(runtime)),
-        folder_(std::move(folder)),
-        threads_(std::move(threads)),
-        optimize_(optimize) {}
+  struct Settings {
+    std::string folder;       // of the manifest
+    int threads = 1;          // of each operator
+    bool optimize = true;     // with all of ONNX Runtime's own optimizations, or with none
+    std::set<Index> on_host;  // devices whose subgraphs run on the CPU, whatever they name
+  };
+  Sessions(std::shared_ptr<Runtime> runtime, Settings settings)
+      : runtime_(std::move(runtime)), settings_(std::move(settings)), providers_(runtime_->providers()) {}
 
-  // `subgraph`: its file, content, device, inputs and outputs.
-  Result<Loaded> load(const deploy::Subgraph& subgraph);
+  // `subgraph`: its file, content, inputs and outputs. `device`: its own. Its execution provider is used
+  // where this ONNX Runtime has it and opens it, else the CPU.
+  Result<Loaded> load(const deploy::Subgraph& subgraph, const deploy::Device& device);
   std::size_t loaded() const { return sessions_.size(); }
-  const std::string& folder() const { return folder_; }
+  const std::string& folder() const { return settings_.folder; }
   const std::shared_ptr<Runtime>& runtime() const { return runtime_; }
+  // Why devices run on the CPU though they name an execution provider, by their ids.
+  const std::map<std::string, std::string>& on_cpu() const { return on_cpu_; }
 
  private:
+  std::string provider_of(const deploy::Subgraph& subgraph, const deploy::Device& device);
+
   std::shared_ptr<Runtime> runtime_;
-  std::string folder_;
-  std::vector<int> threads_;
-  bool optimize_;
-  std::map<std::pair<std::string, int>, Loaded> sessions_;  // by content and threads
+  Settings settings_;
+  std::vector<std::string> providers_;
+  std::map<std::string, std::string> on_cpu_;
+  std::map<std::pair<std::string, std::string>, Loaded> sessions_;  // by content and provider
 };
 
 // What the session of a stage is fed with, of all values.

@@ -61,7 +61,6 @@ struct Checker::State {
   std::shared_ptr<Runtime> runtime;
   std::unique_ptr<RuntimeSession> first;  // the original
   // The original under other settings of the runtime; loaded when an output differs, null where that fails.
-  static constexpr SessionSettings kOthers[] = {{.optimize = true}, {.threads = 1}};
   std::vector<std::unique_ptr<RuntimeSession>> others;
   std::vector<Case> cases;
   std::vector<CheckRun> skipped;
@@ -228,7 +227,8 @@ void Checker::State::judge(OutputDifference& d, const HostValue& was, const Host
 void Checker::State::measure_noise(const std::vector<NamedValue>& feeds) {
   noisy.emplace();
   if (others.empty())
-    for (const SessionSettings& settings : kOthers) {
+    for (const SessionSettings& settings :
+         {SessionSettings{.optimize = true}, SessionSettings{.threads = 1}}) {
       auto loaded = RuntimeSession::load(runtime, original, settings);
       others.push_back(loaded ? *std::move(loaded) : nullptr);
     }

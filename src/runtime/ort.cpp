@@ -114,6 +114,36 @@ Result<std::shared_ptr<Runtime>> Runtime::open(const std::string& path) {
                      kHowToGetOne);
 }
 
+std::vector<std::string> Runtime::providers() const {
+  const OrtApi& api = *s_->api;
+  char** names = nullptr;
+  int count = 0;
+  if (failure(api, api.GetAvailableProviders(&names, &count))) return {};
+  std::vector<std::string> out(names, names + count);
+  static_cast<void>(failure(api, api.ReleaseAvailableProviders(names, count)));
+  return out;
+}
+
+namespace {
+
+// What the generic call of the C API names providers (onnxruntime, core/session/provider_registration.cc).
+constexpr std::pair<std::string_view, const char*> kGenericProviders[] = {
+    {"QNNExecutionProvider", "QNN"},       {"XnnpackExecutionProvider", "XNNPACK"},
+    {"CoreMLExecutionProvider", "CoreML"}, {"WebNNExecutionProvider", "WEBNN"},
+    {"WebGpuExecutionProvider", "WebGPU"}, {"OpenVINOExecutionProvider", "OpenVINO"},
+    {"SNPEExecutionProvider", "SNPE"},     {"VitisAIExecutionProvider", "VitisAI"},
+};
+
+const char* generic_name(std::string_view provider) {
+  const auto* found =
+      std::ranges::find(kGenericProviders, provider, &std::pair<std::string_view, const char*>::first);
+  return found == std::end(kGenericProviders) ? nullptr : found->second;
+}
+
+}  // namespace
+
+bool can_open_provider(std::string_view name) { return generic_name(name) != nullptr; }
+
 namespace {
 
 // `value`: may be null.
@@ -199,7 +229,7 @@ const std::shared_ptr<Runtime>& RuntimeSession::runtime() const { return s_->run
 
 Result<std::unique_ptr<RuntimeSession>> RuntimeSession::load(std::shared_ptr<Runtime> runtime,
                                                              const ModelSource& model,
-                                                             SessionSettings settings) {
+                                                             const SessionSettings& settings) {
   std::unique_ptr<RuntimeSession> made(new RuntimeSession);
   made->s_ = std::make_unique<State>(std::move(runtime));
   State& s = *made->s_;
@@ -226,6 +256,21 @@ Result<std::unique_ptr<RuntimeSession>> RuntimeSession::load(std::shared_ptr<Run
   });
   // Memory plans for given sizes do not pay off for a few runs with different sizes.
   step([&] { return api.DisableMemPattern(options.get()); });
+  if (!settings.provider.empty()) {
+    const char* name = generic_name(settings.provider);
+    if (name == nullptr)
+      return check_error("'" + settings.provider + "' is no execution provider that is opened by its name",
+                         "run it on the CPU");
+    std::vector<const char*> keys, values;
+    for (const auto& [key, value] : settings.provider_options) {
+      keys.push_back(key.c_str());
+      values.push_back(value.c_str());
+    }
+    step([&] {
+      return api.SessionOptionsAppendExecutionProvider(options.get(), name, keys.data(), values.data(),
+                                                       keys.size());
+    });
+  }
   if (model.path.empty() && !model.external_folder.empty())
     step([&] {
       return api.AddSessionConfigEntry(options.get(),

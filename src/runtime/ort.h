@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -37,6 +38,8 @@ class Runtime {
 
   std::string version() const;      // "1.31.1"
   const std::string& file() const;  // the library
+  // The execution providers that it was built with, best first: "CPUExecutionProvider" is one.
+  std::vector<std::string> providers() const;
 
   // Tensors are not copied: the result keeps `value`. Thread-safe, as is the next one.
   Result<RuntimeValue> make_value(const std::shared_ptr<const HostValue>& value) const;
@@ -53,7 +56,13 @@ class Runtime {
 struct SessionSettings {
   bool optimize = false;  // with all of ONNX Runtime's own optimizations, or none
   int threads = 0;        // of one operator; 0: one for each core
+  // "QNNExecutionProvider", and its options; empty: the CPU's, which takes what another one leaves.
+  std::string provider = {};
+  std::map<std::string, std::string> provider_options = {};
 };
+
+// Returns whether ONNX Runtime's generic call opens a provider; others have a function of their own each.
+bool can_open_provider(std::string_view name);
 
 // A run that can be ended early: the session then returns an error, as soon as an operator has ended.
 class RuntimeRun {
@@ -75,7 +84,7 @@ class RuntimeSession {
  public:
   static Result<std::unique_ptr<RuntimeSession>> load(std::shared_ptr<Runtime> runtime,
                                                       const ModelSource& model,
-                                                      SessionSettings settings = {});
+                                                      const SessionSettings& settings = {});
   ~RuntimeSession();
   RuntimeSession(const RuntimeSession&) = delete;
   RuntimeSession& operator=(const RuntimeSession&) = delete;

@@ -72,7 +72,8 @@ def test_one_request(tool, folder):
             report = report_of(tool("run", path, *words, "-o", folder / "y.npz", "--mode", mode, "--json"))
             expect(report["mode"] == mode and report["requests"]["done"] == 1, report)
             expect(report["requests"]["by_fallback"] == 0, report)
-            expect(sum(d["runs"] for d in report["devices"]) == len(report["subgraphs"]) >= 4, report)
+            (network,) = report["networks"]
+            expect(sum(d["runs"] for d in network["devices"]) == len(network["subgraphs"]) >= 4, report)
             close(np.load(folder / "y.npz"), feeds)
 
 
@@ -112,13 +113,14 @@ def test_buckets(tool, folder):
     for mode in ("overlap", "async1", "sync"):
         report = report_of(tool("run", path, *words, "--mode", mode, "--check-whole"))
         # 9 rows and none are for OUT.
-        expect([m["requests"] for m in report["models"]] == [2, 2, 1, 1], report["models"])
-        expect(report["models"][0]["file"] == "out.onnx" and report["requests"]["by_fallback"] == 0, report)
+        models = report["networks"][0]["models"]
+        expect([m["requests"] for m in models] == [2, 2, 1, 1], models)
+        expect(models[0]["file"] == "out.onnx" and report["requests"]["by_fallback"] == 0, report)
         expect(report["checks"]["sequential"] == {"compared": 6, "different": 0}, report["checks"])
         expect(report["checks"]["whole"] == {"compared": 6, "different": 0}, report["checks"])
         for name, f in feeds.items():
             close(np.load(folder / "results" / f"{name}.npz"), f)
-    for d in report["devices"]:  # the last mode is sync: one request at a time
+    for d in report["networks"][0]["devices"]:  # the last mode is sync: one request at a time
         expect(d["peak"] == d["planned_peak"] > 0, d)
     # In OUT as a whole where no part fits; tensors without rows do.
     report = report_of(tool("run", path, *words, "--budget", "npu=1"))
@@ -131,10 +133,10 @@ def test_budgets(tool, folder):
     path = cut(tool, folder, MODEL.replace("float[N,4]", "float[16,4]").replace("int64[N]", "int64[16]"))
     words = ["--draw", "12", "--json", "--check-sequential", "--inflight", "4"]
     free = report_of(tool("run", path, *words))
-    npu = next(d for d in free["devices"] if d["id"] == "npu")
+    npu = next(d for d in free["networks"][0]["devices"] if d["id"] == "npu")
     expect(npu["planned_peak"] and npu["spills"] == 0, npu)
     tight = report_of(tool("run", path, *words, "--budget", "npu=768"))
-    npu = next(d for d in tight["devices"] if d["id"] == "npu")
+    npu = next(d for d in tight["networks"][0]["devices"] if d["id"] == "npu")
     expect(npu["peak"] == 768 and tight["requests"]["by_fallback"] == 0, npu)
     report = report_of(tool("run", path, *words, "--budget", "npu=100"))
     expect(report["requests"]["by_fallback"] == 12, report["requests"])
@@ -144,6 +146,134 @@ def test_budgets(tool, folder):
         "draw.0",
         "budget",
     )
+
+
+def test_retained_values(tool, folder):
+    # Only the npu reads `a`, in its second part.
+    text = """<ir_version: 10, opset_import: ["" : 17]>
+g (float[N] x) => (float[N] y) { a = Relu (x)  b = Neg (a)  c = Sin (b)  y = Add (c, a) }"""
+    path = cut(tool, folder, text)
+    words = ["run", path, "--draw", "4", "--json", "--check-sequential"]
+    stored = [
+        sum(d["stored_bytes"] for d in report_of(tool(*words, *more))["networks"][0]["devices"])
+        for more in ((), ("--retain", "outputs"), ("--retain", "all"))
+    ]
+    expect(stored[0] == stored[1] < stored[2], stored)
+
+
+def test_unordered_answers(tool, folder):
+    path = cut(tool, folder)
+    words = ["run", path, "--draw", "40", "--dim", "N=1..200", "--json", "--inflight", "4", "-o"]
+    report_of(tool(*words, folder / "a"))
+    report = report_of(tool(*words, folder / "b", "--unordered", "--check-sequential", "--check-whole"))
+    expect(report["checks"]["sequential"] == {"compared": 40, "different": 0}, report["checks"])
+    expect(sorted(report["files"]) == sorted(str(p) for p in (folder / "b").iterdir()), report["files"])
+    for p in (folder / "a").iterdir():
+        expect(p.read_bytes() == (folder / "b" / p.name).read_bytes(), p.name)
+
+
+def test_a_folder_of_manifests(tool, folder):
+    other = """<ir_version: 10, opset_import: ["" : 17]>
+g (float[N] x) => (float[N] y) { a = Relu (x)  b = Sin (a)  y = Neg (b) }"""
+    ids = []
+    for name, text in (("a", MODEL), ("b", other)):
+        (folder / name).mkdir()
+        path = cut(tool, folder / name, text)
+        ids.append(json.loads(path.read_text())["network"]["id"])
+    both = folder / "both"
+    both.mkdir()
+    for name in ("a", "b"):  # both have their own names of files
+        done = tool(
+            *(folder / name / "m.onnx", "-o", both / f"{name}.onnx", "--devices", folder / name / "npu.json"),
+            *("--lower", "never"),
+        )
+        expect(done.returncode == 0, done.stderr)
+    feeds = arrays(3, 4)
+    np.savez(folder / "in.npz", **feeds)
+    lines = [
+        {"id": "a", "inputs": "in.npz", "network": ids[0]},
+        {"id": "b", "draw": {"N": 3}, "repeat": 5, "network": ids[1].removeprefix("sha256:")[:12]},
+    ]
+    (folder / "list.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
+    words = ["--requests", folder / "list.jsonl", "-o", folder / "results", "--json"]
+    for more in ((), ("--unordered",)):
+        report = report_of(tool("run", both, *words, *more, "--check-sequential", "--check-whole"))
+        expect([n["id"] for n in report["networks"]] == ids, report["networks"])
+        expect([n["models"][0]["requests"] for n in report["networks"]] == [1, 5], report["networks"])
+        close(np.load(folder / "results" / "a.npz"), feeds)
+    report = report_of(tool("run", both, "--network", ids[1], "--draw", "2", "--json"))
+    expect([n["id"] for n in report["networks"]] == ids[1:], report["networks"])
+    refused(tool("run", both, "--draw", "2"), USAGE, "several networks", "--network")
+    refused(tool("run", both, "--draw", "2", "--network", "sha256:"), USAGE, "several ids")
+    refused(tool("run", both, "--draw", "2", "--network", "xyz"), USAGE, "no manifest of the folder")
+    refused(tool("run", both, "--draw", "2", "--network", ids[1], "--workers", "gpu=2"), USAGE, "gpu")
+    lines[1]["network"] = "xyz"
+    (folder / "list.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
+    refused(tool("run", both, *words), USAGE, "'b'", "xyz")
+    (folder / "empty").mkdir()
+    refused(tool("run", folder / "empty", "--draw", "2"), INPUT, "no *.manifest.json")
+    lines = [{"id": "a", "inputs": "in.npz", "network": ids[1]}]
+    (folder / "list.jsonl").write_text(json.dumps(lines[0]))
+    one = folder / "a" / "out.manifest.json"
+    refused(tool("run", one, "--requests", folder / "list.jsonl"), USAGE, "'a'", ids[0])
+    # A copy of a manifest: the id does not say which.
+    (both / "c.manifest.json").write_bytes((both / "a.manifest.json").read_bytes())
+    refused(tool("run", both, "--draw", "2", "--network", ids[0]), USAGE, "a.manifest.json and ")
+
+
+def test_a_trace(tool, folder):
+    path = cut(tool, folder)
+    words = ["run", path, "--draw", "6", "-q", "--trace", folder / "t.json"]
+    done = tool(*words, "--workers", "npu=2", "--warm-up", "0")
+    expect(done.returncode == 0, done.stderr)
+    events = json.loads((folder / "t.json").read_text())["traceEvents"]
+    names = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+    expect(list(names.values()) == ["npu", "cpu", "requests"], names)
+    runs = [e for e in events if e.get("cat") == "run"]
+    subgraphs = json.loads(path.read_text())["subgraphs"]
+    expect(len(runs) == 6 * len(subgraphs), len(runs))
+    for e in runs:
+        expect(e["ph"] == "X" and e["dur"] >= 0 and e["ts"] >= 0 and e["args"]["model"] == "out.onnx", e)
+        device = next(s["device"] for s in subgraphs if s["id"] == e["name"])
+        expect(names[e["pid"]] == device and e["tid"] < (2 if device == "npu" else 1), e)
+    # Slices of one thread do not overlap.
+    for lane in {(e["pid"], e["tid"]) for e in events if e["ph"] == "X" and e["cat"] != "load"}:
+        slices = [e for e in events if e["ph"] == "X" and (e["pid"], e["tid"]) == lane]
+        slices.sort(key=lambda e: e["ts"])
+        if slices[0]["cat"] in ("run", "request"):
+            ends = [round(e["ts"] + e["dur"], 3) for e in slices]
+            expect(all(a <= b["ts"] + 0.002 for a, b in zip(ends, slices[1:])), lane)
+    expect(len([e for e in events if e.get("cat") == "request"]) == 6, events)
+    refused(tool(*words[:-1], folder / "m.onnx"), USAGE, "--trace")
+    refused(tool(*words, "--report", folder / "t.json"), USAGE, "same file")
+
+
+def test_providers(tool, folder):
+    (folder / "m.onnx").write_bytes(parser.parse_model(MODEL).SerializeToString())
+    npu = profile(folder, "Relu", "Add", "Mul", "Neg", ep={"name": "QNNExecutionProvider", "options": {}})
+    done = tool(folder / "m.onnx", "-o", folder / "out.onnx", "--devices", npu, "--lower", "never")
+    expect(done.returncode == 0, done.stderr)
+    words = ["run", folder / "out.manifest.json", "--draw", "3", "--check-whole", "-q"]
+    done = tool(*words[:-1])
+    expect(done.returncode == 0, done.stderr)
+    said = "device 'npu' runs on the CPU: this ONNX Runtime has no QNNExecutionProvider"
+    expect(done.stderr.count(said) == 1, done.stderr)
+    done = tool(*words[:-1], "--device", "npu=cpu")
+    expect(done.returncode == 0 and said not in done.stderr, done.stderr)
+    refused(tool(*words, "--device", "npu=gpu"), USAGE, "--device", "npu=cpu")
+    refused(tool(*words, "--device", "gpu=cpu"), USAGE, "gpu")
+    refused(tool(*words, "--workers", "npu=2,npu=3"), USAGE, "twice")
+
+
+def test_one_answer_in_a_folder(tool, folder):
+    path = cut(tool, folder)
+    np.savez(folder / "all.npz", **arrays(1, 2))
+    words = ["run", path, "--input", folder / "all.npz", "-q", "-o"]
+    (folder / "there").mkdir()
+    for where in (str(folder / "there"), str(folder / "new") + "/"):
+        done = tool(*words, where)
+        expect(done.returncode == 0, done.stderr)
+        close(np.load(pathlib.Path(where) / "input.npz"), arrays(1, 2))
 
 
 def test_test_data(tool, folder):
@@ -183,7 +313,7 @@ def test_wrong_requests(tool, folder):
     refused(tool(*run, "--draw", "2", "--input", folder / "all.npz"), USAGE, "two ways")
     refused(tool(*run, "--draw", "2", "--dim", "M=3"), USAGE, "M")
     refused(tool(*run, "--draw", "2", "--workers", "gpu=2"), USAGE, "gpu")
-    refused(tool(*run, "--draw", "2", "--workers", "npu"), USAGE, "npu=2")
+    refused(tool(*run, "--draw", "2", "--workers", "npu"), USAGE, "npu=4")
     refused(tool(*run, "--draw", "2", "--mode", "sync", "--inflight", "3"), USAGE, "--inflight")
     (folder / "list.jsonl").write_text('{"id": "a", "inputs": "all.npz"}\n{"id": "b", "inputs": "few.npz"}\n')
     done = tool(*run, "--requests", folder / "list.jsonl", "-o", folder / "results")
@@ -201,7 +331,7 @@ def test_wrong_files(tool, folder):
     refused(tool("run", folder / "m.onnx", *run), INPUT)
     refused(tool("run", path, *run, "--ort", folder / "none.so"), NOT_CHECKED, "ONNX Runtime")
     (folder / "file").write_text("")
-    refused(tool("run", path, *run, "-o", folder / "file"), OUTPUT, "file")
+    refused(tool("run", path, *run, "-o", folder / "file"), OUTPUT, "it is a file")
     part = next(folder.glob("*.s1.*.onnx"), None) or next(p for p in folder.glob("out.*.onnx"))
     data = bytearray(part.read_bytes())
     data[20] ^= 1

@@ -53,7 +53,8 @@ std::vector<OutputPath> output_paths(const Options& options, const ToolOptions& 
   std::vector<OutputPath> paths = {{"-o", options.output, true},
                                    {"--json", tool.json ? "-" : ""},
                                    {"--report", tool.report},
-                                   {"--dot", tool.dot}};
+                                   {"--dot", tool.dot},
+                                   {"--trace", tool.trace}};
   for (const OptionRow<Options>& row : option_table()) {
     if (!row.info.writes || row.info.name == "--output") continue;
     const std::string_view name = row.info.name;
@@ -89,7 +90,8 @@ Status check_output_paths(const Options& options, const ToolOptions& tool) {
     }
   }
   if (Status report = check_side_file(report_file(tool.report)); !report) return report;
-  return check_side_file(drawing_file(tool.dot));
+  if (Status drawing = check_side_file(drawing_file(tool.dot)); !drawing) return drawing;
+  return check_side_file(trace_file(tool.trace));
 }
 
 }  // namespace graphopt::tool

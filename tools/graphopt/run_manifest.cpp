@@ -9,6 +9,7 @@
 #include "graphopt/option_rows.h"
 #include "handlers.h"
 #include "output_paths.h"
+#include "side_file.h"
 #include "verbs.h"
 
 namespace graphopt::tool {
@@ -21,20 +22,38 @@ using RunRow = OptionRow<RunOptions>;
 // DEV=VALUE,...: adds to a map by the ids of devices.
 RunRow device_row(OptionInfo info, std::map<std::string, std::uint64_t> RunOptions::* map,
                   Result<std::uint64_t> (*read)(std::string_view option, std::string_view text)) {
-  const std::string_view name = info.name;
+  const std::string_view name = info.name, form = info.value.substr(0, info.value.find(','));
   info.form = OptionForm::Text;
   info.repeats = true;
   return {std::move(info),
-          [name, map, read](RunOptions& o, std::string_view text) -> Status {
-            while (!text.empty()) {
-              const std::string_view item = text.substr(0, text.find(','));
-              text.remove_prefix(std::min(text.size(), item.size() + 1));
-              const std::size_t equals = item.rfind('=');
-              if (equals == std::string_view::npos || equals == 0)
-                return wrong_value(name, item, "names no device and value", "write it as in npu=2");
-              const Result<std::uint64_t> value = read(name, item.substr(equals + 1));
+          [name, form, map, read](RunOptions& o, std::string_view text) -> Status {
+            const auto values = read_device_values(name, text, form);
+            if (!values) return values.errors();
+            for (const DeviceValue& v : *values) {
+              const Result<std::uint64_t> value = read(name, v.value);
               if (!value) return value.errors();
-              (o.*map)[std::string(item.substr(0, equals))] = *value;
+              (o.*map)[v.device] = *value;
+            }
+            return Done{};
+          },
+          {}};
+}
+
+// DEV=cpu: the other value is that of the profile, which is the default.
+RunRow on_host_row() {
+  return {{.name = "--device",
+           .group = kRunGroup,
+           .value = "DEV=cpu,...",
+           .help = "run the parts of a device on the CPU, whatever its profile names",
+           .form = OptionForm::Text,
+           .repeats = true},
+          [](RunOptions& o, std::string_view text) -> Status {
+            const auto values = read_device_values("--device", text, "DEV=cpu");
+            if (!values) return values.errors();
+            for (const DeviceValue& v : *values) {
+              if (v.value != "cpu")
+                return wrong_value("--device", v.value, "is not 'cpu'", "write it as in npu=cpu");
+              o.on_host.push_back(v.device);
             }
             return Done{};
           },
@@ -113,6 +132,12 @@ std::vector<RunRow> run_rows() {
                                       .value = "DIR",
                                       .help = "ONNX's test_data_set_* folders, whose outputs are compared"},
                                      "give a folder", [](auto& o) -> auto& { return o.test_data; }));
+  out.push_back(text_row<RunOptions>({.name = "--network",
+                                      .group = kRequestGroup,
+                                      .value = "ID",
+                                      .help = "with a folder of manifests: the beginning of \"network.id\"",
+                                      .form = OptionForm::Text},
+                                     [](auto& o) -> auto& { return o.network; }));
   out.push_back(file_row<RunOptions>({.name = "--output",
                                       .short_name = "-o",
                                       .group = kRequestGroup,
@@ -158,6 +183,23 @@ std::vector<RunRow> run_rows() {
        .value = "WHERE",
        .help = "host (default): where a part fails, OUT answers as a whole; none"},
       {{"host", true}, {"none", false}}, [](auto& o) -> auto& { return o.fallback; }));
+  out.push_back(on_host_row());
+  out.push_back(choice_row<RunOptions, RunRetain>(
+      {.name = "--retain",
+       .group = kRunGroup,
+       .value = "WHAT",
+       .help = "outputs (default); all: each value is stored outside of its device, too"},
+      [](auto& o) -> auto& { return o.retain; }));
+  out.push_back(flag_row<RunOptions>(
+      {.name = "--unordered", .group = kRunGroup, .help = "compare and write answers as requests end"},
+      [](auto& o) -> auto& { return o.unordered; }));
+  out.push_back(count_row<RunOptions>(
+      {.name = "--warm-up",
+       .group = kRunGroup,
+       .value = "N",
+       .help = "runs of each model before requests begin (1)"},
+      {.least = 0, .most = 1'000'000, .problem = "is not a number of runs", .remedy = "give 0 or more"},
+      [](auto& o) -> auto& { return o.warm_up; }));
   out.push_back(sequential_row());
   out.push_back(flag_row<RunOptions>(
       {.name = "--check-whole", .group = kRunGroup, .help = "compare each request with OUT as a whole"},
@@ -186,37 +228,43 @@ std::string run_time_text(double seconds) {
   return fmt::format("{:.1f} us", seconds * 1e6);
 }
 
-std::string text_of(const RunReport& r, bool all) {
-  const double rate = r.run_seconds > 0 ? static_cast<double>(r.done) / r.run_seconds : 0;
-  std::string out =
-      fmt::format("graphopt: {} of {} requests in {}, {:.1f} a second (mode {}, {} at once)\n", r.done,
-                  r.requests, run_time_text(r.run_seconds), rate, word(r.mode), r.in_flight);
-  const auto answered = [&out](std::string_view by, std::uint64_t requests) {
-    if (requests > 0) out += fmt::format("  {:<24}{:>9} requests\n", by, requests);
-  };
-  if (r.models.size() > 1)
-    for (const RunReport::Model& m : r.models) answered(visible(m.file), m.requests);
-  answered("by the fallback", r.by_fallback);
-  if (r.latency)
-    out += fmt::format("  latency: median {}, p90 {}, p99 {}, longest {}\n", run_time_text(r.latency->p50),
-                       run_time_text(r.latency->p90), run_time_text(r.latency->p99),
-                       run_time_text(r.latency->longest));
+std::string text_of(const RunReport::Network& n, bool all) {
+  std::string out;
+  if (n.models.size() > 1)
+    for (const RunReport::Model& m : n.models)
+      if (m.requests > 0) out += fmt::format("  {:>9} requests by {}\n", m.requests, visible(m.file));
   out += fmt::format("  {:<24}{:>9}{:>8}{:>12}{:>12}{:>12}{:>8}\n", "device", "runs", "busy", "peak",
                      "planned", "budget", "spills");
   const auto size = [](const std::optional<std::uint64_t>& bytes) {
     return bytes ? size_text(*bytes) : std::string("-");
   };
-  for (const RunReport::Device& d : r.devices)
+  for (const RunReport::Device& d : n.devices)
     out += fmt::format("  {:<24}{:>9}{:>6.0f} %{:>12}{:>12}{:>12}{:>8}\n", visible(d.id), d.runs,
                        d.busy * 100, size(d.peak), size(d.planned_peak), size(d.budget), d.spills);
-  if (all) {
-    out += fmt::format("  {:<24}{:<16}{:>9}{:>12}{:>12}\n", "subgraph", "device", "runs", "mean", "longest");
-    std::string_view model = r.models.front().file;
-    for (const RunReport::Subgraph& s : r.subgraphs) {
-      if (s.model != model) out += fmt::format("  of {}\n", visible(model = s.model));
-      out += fmt::format("  {:<24}{:<16}{:>9}{:>12}{:>12}\n", visible(s.id), visible(s.device), s.runs,
-                         run_time_text(s.mean), run_time_text(s.longest));
-    }
+  if (!all) return out;
+  out += fmt::format("  {:<24}{:<16}{:>9}{:>12}{:>12}\n", "subgraph", "device", "runs", "mean", "longest");
+  std::string_view model = n.models.front().file;
+  for (const RunReport::Subgraph& s : n.subgraphs) {
+    if (s.runs == 0) continue;
+    if (s.model != model) out += fmt::format("  of {}\n", visible(model = s.model));
+    out += fmt::format("  {:<24}{:<16}{:>9}{:>12}{:>12}\n", visible(s.id), visible(s.device), s.runs,
+                       run_time_text(s.mean), run_time_text(s.longest));
+  }
+  return out;
+}
+
+std::string text_of(const RunReport& r, bool all) {
+  const double rate = r.run_seconds > 0 ? static_cast<double>(r.done) / r.run_seconds : 0;
+  std::string out = fmt::format("graphopt: {} of {} requests in {}, {:.1f} a second (mode {})\n", r.done,
+                                r.requests, run_time_text(r.run_seconds), rate, word(r.mode));
+  if (r.by_fallback > 0) out += fmt::format("  {:>9} requests by the fallback\n", r.by_fallback);
+  if (r.latency)
+    out += fmt::format("  latency: median {}, p90 {}, p99 {}, longest {}\n", run_time_text(r.latency->p50),
+                       run_time_text(r.latency->p90), run_time_text(r.latency->p99),
+                       run_time_text(r.latency->longest));
+  for (const RunReport::Network& n : r.networks) {
+    if (r.networks.size() > 1) out += fmt::format("{}\n", visible(n.manifest));
+    out += text_of(n, all);
   }
   const auto check = [&out](const std::optional<RunReport::Check>& c, std::string_view with) {
     if (c)
@@ -234,7 +282,8 @@ class RunManifest final : public Verb {
     for (const RunRow& row : run_rows()) set.add(row, options_);
     set.take(run_, {"--dim", "--check-tolerance", "--ort"});
     set.describe("--dim", "a size, or a range of sizes, for --draw");
-    take_tool_options(set, tool, {"--max-memory", "--timeout", "--json", "--report", "--quiet", "--verbose"});
+    take_tool_options(set, tool,
+                      {"--max-memory", "--timeout", "--json", "--report", "--trace", "--quiet", "--verbose"});
     set.describe("--verbose", "show the times of each subgraph");
     set.word("MANIFEST", options_.manifest);
   }
@@ -245,6 +294,7 @@ class RunManifest final : public Verb {
     options_.dims = run_.infer.dims;
     options_.tolerance = run_.check.tolerance;
     options_.ort = run_.check.ort;
+    options_.trace = !tool.trace.empty();
     run_.input = options_.manifest;
     return check_output_paths(run_, tool);
   }
@@ -257,10 +307,12 @@ class RunManifest final : public Verb {
     const Result<RunReport> found =
         attended(*this, "run", console, [&] { return run_manifest(options_, observer); });
     if (!found) return fail(found.errors(), console);
+    const Status traced = save_side_file(trace_file(tool.trace), found->trace);
     const int status = tell_result(
         tool, [&] { return to_json(*found); },
         [&] { return tool.quiet ? std::string() : text_of(*found, tool.verbose > 0); }, console);
     if (found->interrupted) end_by(noted_interrupt());
+    if (!traced) return fail(traced.errors(), console);
     if (found->problems.empty()) return status;
     Errors errors;
     for (const RunReport::Problem& p : found->problems)

@@ -80,6 +80,13 @@ std::vector<ToolRow> make_rows() {
     t.dot = text;
     return Done{};
   };
+  rows.push_back(file_row<ToolOptions>({.name = "--trace",
+                                        .group = kMessages,
+                                        .value = "FILE",
+                                        .help = "write what ran when, in Chrome's trace format",
+                                        .writes = true},
+                                       "give a file, or '-' for stdout",
+                                       [](auto& t) -> auto& { return t.trace; }));
   rows.push_back(flag_row<ToolOptions>(
       {.name = "--time-passes", .group = kMessages, .help = "print the time of each stage and pass"},
       [](auto& t) -> auto& { return t.time_passes; }));

@@ -23,10 +23,10 @@ struct ToolOptions {
   When progress = When::Auto;
   When color = When::Auto;
   bool time_passes = false;
-  bool json = false;             // to stdout
-  std::string report, dot;       // files, or "-"
-  std::uint64_t max_memory = 0;  // bytes of data; 0: no limit
-  double timeout = 0;            // seconds; 0: no limit
+  bool json = false;               // to stdout
+  std::string report, dot, trace;  // files, or "-"
+  std::uint64_t max_memory = 0;    // bytes of data; 0: no limit
+  double timeout = 0;              // seconds; 0: no limit
 
   // The level in force.
   LogLevel level() const {
