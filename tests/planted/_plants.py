@@ -4,7 +4,8 @@ A plant is a file NAME.txt in this folder:
 
   # free text: what is wrong with the planted code
   # FILE: src/passes/drop_identity.cpp              the source that is changed
-  # GOLDEN: drop-identity/keep_dropout_training     the golden case that must fail
+  # GOLDEN: drop-identity/keep_dropout_training     the golden case that must fail, or
+  # UNIT: Execution.DrawnPlans                      the unit test that must
   # BISECT: drop-identity, node 'wrong'             optional: the pass and the place that --bisect must name
   === replace                                       any number of pairs
   return inference_mode(m, n) && can_skip(m, n);
@@ -46,6 +47,7 @@ class Plant:
     name: str
     file: str = ""
     golden: str = ""
+    unit: str = ""
     bisect: tuple[str, str] | None = None  # (pass, place)
     edits: list[tuple[str, str]] = field(default_factory=list)
     model: str = ""
@@ -81,7 +83,7 @@ def read(path):
         elif m := re.match(r"# ([A-Z]+): (.*)", line):
             if m[1] == "BISECT":
                 plant.bisect = tuple(part.strip() for part in m[2].split(",", 1))
-            elif m[1] in ("FILE", "GOLDEN"):
+            elif m[1] in ("FILE", "GOLDEN", "UNIT"):
                 setattr(plant, m[1].lower(), m[2].strip())
             else:
                 raise PlantError(f"{path.name}:{number}: unknown header '{m[1]}'")
@@ -93,8 +95,8 @@ def read(path):
     plant.edits = [(texts[i][1], texts[i + 1][1]) for i in range(0, len(texts), 2)]
     if not all(SWITCH.search(new) for _, new in plant.edits):
         raise PlantError(f"{path.name}: each '=== by' asks PLANTED whether the defect is wanted")
-    if not plant.file or not plant.golden:
-        raise PlantError(f"{path.name}: FILE or GOLDEN is missing")
+    if not plant.file or bool(plant.golden) == bool(plant.unit):
+        raise PlantError(f"{path.name}: wants FILE, and GOLDEN or UNIT")
     if (plant.bisect is None) != (not plant.model) or (plant.bisect and len(plant.bisect) != 2):
         raise PlantError(f"{path.name}: 'BISECT: PASS, PLACE' and '=== model' go together")
     return plant
@@ -136,13 +138,21 @@ def by_file(plants):
     return found
 
 
+def has_unit_test(name):
+    suite, test = name.split(".")
+    written = re.compile(rf"^TEST(_F)?\({suite}, {test}\)", re.M)
+    return any(written.search(p.read_text()) for p in (ROOT / "tests/unit").glob("*.cpp"))
+
+
 def check_places(file, plants):
-    """PlantError unless the source of some plants, their places in it and their golden cases exist."""
+    """PlantError unless the source of some plants, their places in it and their tests exist."""
     path = ROOT / file
     for plant in plants:
         if not path.is_file():
             raise PlantError(f"plant {plant.name}: there is no file {file}")
-        if not (ROOT / "tests/golden" / f"{plant.golden}.txt").is_file():
+        if plant.unit and not has_unit_test(plant.unit):
+            raise PlantError(f"plant {plant.name}: there is no unit test {plant.unit}")
+        if plant.golden and not (ROOT / "tests/golden" / f"{plant.golden}.txt").is_file():
             raise PlantError(f"plant {plant.name}: there is no golden case {plant.golden}")
     apply(dict.fromkeys(plants, "true"), path.read_text())
 

@@ -44,11 +44,11 @@ def compile_source(build, work, source, like, warnings_are_errors):
     return compiled
 
 
-def rebuild(build, work, texts, warnings_are_errors=False, objects=()):
-    """Path of a graphopt in the folder `work`, built from BUILD with other texts for some sources.
+def compile_texts(build, work, texts, warnings_are_errors=False):
+    """Object files in the folder `work` of other texts for some sources of BUILD.
 
     texts: (text, path of the file that it is instead of, file whose compile command is used). A file that is
-    new takes the command of another file of its folder. The objects are linked, too.
+    new takes the command of another file of its folder.
     """
 
     def compiled(text, path, like):
@@ -57,12 +57,22 @@ def rebuild(build, work, texts, warnings_are_errors=False, objects=()):
         return compile_source(build, work, source, like, warnings_are_errors)
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        objects = [*pool.map(lambda one: compiled(*one), texts), *objects]
-    commands = run(["ninja", "-C", str(build), "-t", "commands", "graphopt"]).splitlines()
-    link = next(c for c in reversed(commands) if " -o graphopt " in c)
-    tool = work / "graphopt"
+        return list(pool.map(lambda one: compiled(*one), texts))
+
+
+def link(build, work, target, objects):
+    """Path of a program in the folder `work`: the one of BUILD, as "tests/graphopt_unit_tests", with other
+    objects for some of its own."""
+    program = work / Path(target).name
+    commands = run(["ninja", "-C", str(build), "-t", "commands", program.name]).splitlines()
+    line = next(c for c in reversed(commands) if f" -o {target} " in c)
     # The objects come before the libraries on the command line, so the linker takes their symbols and leaves
     # the archive's members out.
     words = " ".join(shlex.quote(str(p)) for p in objects)
-    run(link.replace(" -o graphopt ", f" {words} -o {shlex.quote(str(tool))} ", 1), shell=True, cwd=build)
-    return tool
+    run(line.replace(f" -o {target} ", f" {words} -o {shlex.quote(str(program))} ", 1), shell=True, cwd=build)
+    return program
+
+
+def rebuild(build, work, texts, warnings_are_errors=False):
+    """Path of a graphopt in the folder `work`, built from BUILD with other texts for some sources."""
+    return link(build, work, "graphopt", compile_texts(build, work, texts, warnings_are_errors))

@@ -6,10 +6,11 @@
   run.py BUILD_DIR --list            prints the names
 
 Each plant (a text file next to this script, see _plants.py) changes one source file, behind a switch. All
-of them are in one build: the changed files are compiled, and the tool linked again, in a temporary folder
-with the commands of BUILD_DIR; sources and build folder stay as they are. A number in the environment
+of them are in one build: the changed files are compiled, and tool and unit tests linked again, in a temporary
+folder with the commands of BUILD_DIR; sources and build folder stay as they are. A number in the environment
 turns the switch of one plant, as it does for mutants (mutant.h). For each plant
-  golden   its golden case must fail, and pass with every switch off;
+  golden   its golden case must fail, and pass with every switch off, or
+  unit     its unit test must; one that does not end has failed;
   bisect   `graphopt --bisect` on the plant's model must name the planted pass and the place and write no
            file.
 Exit status 1 when a defect is not seen or has no place. It takes a compile for each changed file, and a link.
@@ -17,6 +18,7 @@ Exit status 1 when a defect is not seen or has no place. It takes a compile for 
 
 import argparse
 import concurrent.futures
+import contextlib
 import os
 import re
 import subprocess
@@ -30,7 +32,9 @@ import _rebuild
 from _plants import HERE, ROOT, PlantError
 from _rebuild import BuildError
 
-LEAST = 21  # a plant that goes missing would otherwise be a success
+UNIT_TESTS = "tests/graphopt_unit_tests"
+UNIT_SECONDS = 120  # a test that takes longer does not end
+LEAST = 30  # a plant that goes missing would otherwise be a success
 
 
 def find_places(plants):
@@ -45,8 +49,9 @@ def find_places(plants):
     return 1 if bad or not plants else 0
 
 
-def build_tool(build, work, plants):
-    """A graphopt with all plants. The switches are as in mutant.h, with the numbers of by_file()."""
+def build_programs(build, work, plants):
+    """A graphopt, and the unit tests where they are asked for, with all plants. The switches are as in mutant.h,
+    with the numbers of by_file()."""
     runtime = work / "mutant.o"
     _rebuild.run(["c++", "-O2", "-std=c++20", "-c", str(HERE / "mutant.cpp"), "-o", str(runtime)])
     texts = []
@@ -54,7 +59,9 @@ def build_tool(build, work, plants):
         switches = {p: f"::graphopt_mutants::dropped({number})" for p, number in planted.items()}
         text = _plants.apply(switches, (ROOT / file).read_text())
         texts.append((f'#include "{HERE / "mutant.h"}"\n{text}', file, file))
-    return _rebuild.rebuild(build, work, texts, objects=[runtime])
+    objects = [*_rebuild.compile_texts(build, work, texts), runtime]
+    targets = ["graphopt"] + [UNIT_TESTS] * any(p.unit for p in plants)
+    return {target: _rebuild.link(build, work, target, objects) for target in targets}
 
 
 def golden_run(tool, number, golden):
@@ -76,6 +83,23 @@ def golden_fails(plant, number, tool):
     return seen, f"golden {plant.golden}: {'red' if seen else 'NOT SEEN'}"
 
 
+def unit_passes(test, number, program):
+    command = [str(program), f"--gtest_filter={test}"]
+    environment = os.environ | {"GRAPHOPT_MUTANT": str(number)}
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=UNIT_SECONDS)
+        return done.returncode == 0
+    return False
+
+
+def unit_fails(plant, number, program):
+    """(whether the plant's unit test fails, and passes without the defect; what happened)"""
+    seen = not unit_passes(plant.unit, number, program)
+    if seen and not unit_passes(plant.unit, 0, program):
+        return False, f"unit {plant.unit}: RED WITHOUT THE DEFECT"
+    return seen, f"unit {plant.unit}: {'red' if seen else 'NOT SEEN'}"
+
+
 def bisect_names(plant, number, tool):
     """(whether --bisect names the pass and the place, what happened)"""
     import onnx
@@ -94,11 +118,14 @@ def bisect_names(plant, number, tool):
     return named, f"bisect: {'named' if named else 'NOT NAMED'}: {(lines or [done.stderr.strip()[-300:]])[0]}"
 
 
-def try_plant(tool, plant, number):
+def try_plant(programs, plant, number):
     """What was not seen of the plant."""
-    checks = [golden_fails(plant, number, tool)]
+    if plant.unit:
+        checks = [unit_fails(plant, number, programs[UNIT_TESTS])]
+    else:
+        checks = [golden_fails(plant, number, programs["graphopt"])]
     if plant.bisect:
-        checks.append(bisect_names(plant, number, tool))
+        checks.append(bisect_names(plant, number, programs["graphopt"]))
     for _, text in checks:
         print(f"{plant.name}: {text}", flush=True)
     return [f"{plant.name} ({text.split(':')[0]})" for seen, text in checks if not seen]
@@ -128,11 +155,11 @@ def main():
         concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool,
     ):
         try:
-            tool = build_tool(a.build.resolve(), Path(folder), plants)
+            programs = build_programs(a.build.resolve(), Path(folder), plants)
         except (PlantError, BuildError) as e:
             sys.exit(f"FAILED {e}")
         print(f"built in {time.time() - begin:.0f} s", flush=True)
-        found = pool.map(lambda numbered: try_plant(tool, numbered[1], numbered[0]), enumerate(plants, 1))
+        found = pool.map(lambda numbered: try_plant(programs, numbered[1], numbered[0]), enumerate(plants, 1))
         unseen = [text for texts in found for text in texts]
     print(f"{len(plants)} plants, {len(unseen)} not seen, {time.time() - begin:.0f} s", *unseen, sep="\n  ")
     return 1 if unseen or not plants else 0
