@@ -377,6 +377,14 @@ def test_timeouts(tool, folder):
     refused(done, LIMIT, "draw.0", "--request-timeout")
 
 
+def test_the_time_of_a_run(tool, folder):
+    path = cut(tool, folder)
+    done = tool("run", path, "--draw", "100000000", "--timeout", "1", "-q", "-o", folder / "results")
+    refused(done, LIMIT, "--timeout: the time is over; the files", "fewer requests")
+    for f in list((folder / "results").iterdir())[:50]:
+        expect(set(np.load(f).files) == {"y", "t"}, f)
+
+
 def test_interrupts_leave_whole_files(tool, folder):
     path = cut(tool, folder)
     words = [tool.binary, "run", path, "--draw", "1000000", "-o", folder / "results", "-q"]

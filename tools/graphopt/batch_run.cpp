@@ -92,7 +92,7 @@ class Runner {
     BatchAnswer answer;
     // What is left to do after a crash is to copy: no model of any size is to fail there.
     const double limit = request.error ? std::max(limits_.timeout, kTimeToGiveUp) : limits_.timeout;
-    if (limits_.timeout > 0) start_watchdog(limit, model.options.input);
+    if (limits_.timeout > 0) start_watchdog(limit, {model.options.input});
     if (request.error) {
       answer.result = give_up_in_batch(options_, model, *request.error, request.process);
     } else {

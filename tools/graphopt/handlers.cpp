@@ -109,11 +109,10 @@ void end_by(int signal) {
   ::_exit(kSignalBase + signal);  // not reached, unless somebody blocks the signal
 }
 
-void start_watchdog(double seconds, const std::string& input) {
-  keep(timeout_text,
-       to_string(Error{ErrorKind::Limit, in_file(input), "--timeout: the time is over; nothing was written",
-                       "give it more time, or fewer passes (-O1, --passes)"}) +
-           '\n');
+void start_watchdog(double seconds, const TimeIsOver& message) {
+  keep(timeout_text, to_string(Error{ErrorKind::Limit, in_file(message.input),
+                                     "--timeout: the time is over; " + message.what, message.remedy}) +
+                         '\n');
   struct sigaction action = {};
   action.sa_handler = on_alarm;
   action.sa_flags = SA_RESTART;

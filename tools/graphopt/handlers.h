@@ -22,7 +22,12 @@ int noted_interrupt();  // the signal; 0: none
 // --timeout, for what the library cannot interrupt (one long pass, ONNX Runtime): shortly after the time is
 // over, the process ends with status 5. Call stop_watchdog() before the output is written: it is then
 // finished.
-void start_watchdog(double seconds, const std::string& input);
+struct TimeIsOver {
+  std::string input;  // that is read
+  std::string what = "nothing was written";
+  std::string remedy = "give it more time, or fewer passes (-O1, --passes)";
+};
+void start_watchdog(double seconds, const TimeIsOver& message);
 void stop_watchdog();
 
 // --max-memory: an allocation beyond it fails. Returns false when the system refuses.

@@ -71,7 +71,7 @@ class Optimize final : public Verb {
   int run(Console& console, bool process_ends) override {
     options_.process_ends = process_ends;
     if (const Status made = folder_.make(); !made) return fail(made.errors(), console);
-    if (tool.timeout > 0) start_watchdog(tool.timeout, options_.input);
+    if (tool.timeout > 0) start_watchdog(tool.timeout, {options_.input});
     OptimizeProgress observer(console);
     const Result<Report> report = optimize(options_, observer);
     stop_watchdog();

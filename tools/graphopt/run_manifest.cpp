@@ -300,6 +300,10 @@ class RunManifest final : public Verb {
   }
 
   const std::string& input() const override { return options_.manifest; }
+  TimeIsOver time_is_over() const override {
+    return {options_.manifest, "the files of requests that have ended are whole",
+            "give it more time, or fewer requests"};
+  }
 
   int run(Console& console, bool) override {
     note_interrupts();

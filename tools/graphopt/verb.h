@@ -10,6 +10,7 @@
 
 #include "console.h"
 #include "graphopt/error.h"
+#include "handlers.h"
 #include "option_set.h"
 #include "tool_options.h"
 
@@ -28,6 +29,8 @@ class Verb {
   virtual Status check() = 0;
   // The model that is read, for messages of signal handlers.
   virtual const std::string& input() const = 0;
+  // What is said when --timeout ends the process.
+  virtual TimeIsOver time_is_over() const { return {input()}; }
   // Does it, and returns the exit status. `process_ends`: models need not be destroyed.
   virtual int run(Console& console, bool process_ends) = 0;
 

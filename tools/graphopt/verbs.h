@@ -51,7 +51,7 @@ int tell_result(const ToolOptions& tool, const std::function<std::string()>& jso
 // Returns what `work` returns, while the console shows `name` and --timeout is watched.
 template <class Work>
 auto attended(const Verb& verb, std::string_view name, Console& console, const Work& work) {
-  if (verb.tool.timeout > 0) start_watchdog(verb.tool.timeout, verb.input());
+  if (verb.tool.timeout > 0) start_watchdog(verb.tool.timeout, verb.time_is_over());
   console.begin(name);
   auto result = work();
   stop_watchdog();
