@@ -1,9 +1,10 @@
-// Runs a partitioned model from its manifest: what `graphopt run` does.
+// Runs a partitioned model from its manifest: what `graphopt run` does, and the same for tensors in memory.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,8 +39,21 @@ template <> struct Words<RunRetain> {
   static constexpr std::array<std::string_view, 2> all = {"outputs", "all"};
 };
 
+// How requests run.
+struct RunnerOptions {
+  RunMode mode = RunMode::Overlap;
+  std::uint64_t in_flight = 0;  // requests at once; 0: as many as keep the devices busy and fit the budgets
+  std::map<std::string, std::uint64_t> workers;  // threads, by id of a device; 1 where there is no entry
+  std::map<std::string, std::uint64_t> budgets;  // bytes of tensors, the same; that of the manifest
+  std::uint64_t retries = 0;                     // of a subgraph, after an error that may pass
+  bool fallback = true;                          // OUT as a whole on the host, where parts fail
+  std::vector<std::string> on_host;  // devices whose parts run on the CPU, whatever their profiles name
+  RunRetain retain = RunRetain::Outputs;
+  std::string ort;  // the library of ONNX Runtime; empty: it is searched
+};
+
 // Where requests come from: exactly one of `inputs`, `requests`, `draws` and `test_data` is given.
-struct RunOptions {
+struct RunOptions : RunnerOptions {
   std::string manifest;  // or a folder of manifests, of which requests name networks
   std::string network;   // the beginning of "network.id": of requests that do not name one themselves
   std::vector<std::string> inputs;  // of one request: NAME=FILE.npy, NAME=FILE.pb, NAME=FILE.npz, FILE.npz
@@ -50,22 +64,13 @@ struct RunOptions {
   std::string test_data;  // a folder with folders test_data_set_N of ONNX, whose outputs are compared
   std::string output;     // an .npz for one request, a folder for several; empty: nothing is written
 
-  RunMode mode = RunMode::Overlap;
-  std::uint64_t in_flight = 0;  // requests at once; 0: as many as keep the devices busy and fit the budgets
-  std::map<std::string, std::uint64_t> workers;  // threads, by id of a device; 1 where there is no entry
-  std::map<std::string, std::uint64_t> budgets;  // bytes of tensors, the same; that of the manifest
-  double request_timeout = 0;                    // seconds; 0: none
-  std::uint64_t retries = 0;                     // of a subgraph, after an error that may pass
-  bool fallback = true;                          // OUT as a whole on the host, where parts fail
-  std::vector<std::string> on_host;  // devices whose parts run on the CPU, whatever their profile names
-  RunRetain retain = RunRetain::Outputs;
-  bool unordered = false;     // answers are compared and written as requests end, not in their order
-  std::uint64_t warm_up = 1;  // runs of each model that requests take, before they begin
-  bool trace = false;         // RunReport::trace is wanted
+  double request_timeout = 0;  // seconds; 0: none
+  bool unordered = false;      // answers are compared and written as requests end, not in their order
+  std::uint64_t warm_up = 1;   // runs of each model that requests take, before they begin
+  bool trace = false;          // RunReport::trace is wanted
   std::optional<std::uint64_t> check_sequential;  // so many requests are compared with `sync`; 0: all
   bool check_whole = false;                       // each request is compared with OUT as a whole
   std::optional<double> tolerance;                // of check_whole and test_data; none: that of --check
-  std::string ort;                                // the library of ONNX Runtime; empty: it is searched
 };
 
 // Times are seconds.
@@ -129,5 +134,49 @@ struct RunReport {
 // CheckFailed, Limit, NotChecked.
 Result<RunReport> run_manifest(const RunOptions& options, Observer& observer);
 std::string to_json(const RunReport& report);
+
+// A tensor of a request.
+struct RunTensor {
+  std::string name;
+  std::string type = "float";  // as in ONNX text: "float", "int64", "bfloat16", "string"
+  std::vector<std::int64_t> dims;
+  std::string bytes;               // the elements, little-endian, row by row; types below 8 bits are packed
+  std::vector<std::string> texts;  // the elements of type "string"
+};
+
+// A manifest that is ready for requests, for programs that have their inputs in memory. Several threads may
+// call submit(), wait() and cancel() at once.
+//
+//   auto runner = Runner::load("net.manifest.json");
+//   auto request = runner->submit({{.name = "x", .dims = {2}, .bytes = bytes}});
+//   auto outputs = runner->wait(*request);
+class Runner {
+ public:
+  using Ticket = std::uint64_t;
+
+  // Opens the manifest, and a session for each of its parts. Errors: Input of the manifest or its files, and
+  // for a network with inputs or outputs that are no tensors; Usage for a device that it does not have;
+  // NotChecked without ONNX Runtime, or where it does not load a part.
+  static Result<Runner> load(const std::string& manifest, const RunnerOptions& options = {});
+  Runner(Runner&&) noexcept;
+  Runner& operator=(Runner&&) noexcept;
+  ~Runner();  // cancels what has not ended
+
+  // Waits while as many requests are queued as run at once. Inputs may come in any order, and those with a
+  // default may be left out. timeout: seconds; 0: none. Errors: Usage for inputs that the network does not
+  // take; Limit where there is no memory.
+  Result<Ticket> submit(std::vector<RunTensor> inputs, double timeout = 0);
+  // Waits until a request has ended, and returns its outputs in the order of the network's. A request is
+  // waited for once. Errors: Usage for a request that there is not; Limit where it did not end in time, or
+  // needs more memory than a budget; NotChecked where it failed or was cancelled.
+  Result<std::vector<RunTensor>> wait(Ticket request);
+  // Without effect on a request that has ended.
+  void cancel(Ticket request);
+
+ private:
+  struct State;
+  explicit Runner(std::unique_ptr<State> state);
+  std::unique_ptr<State> s_;
+};
 
 }  // namespace graphopt

@@ -71,29 +71,6 @@ Status check_devices(const std::vector<RunNetwork>& networks, const RunOptions& 
   return Done{};
 }
 
-runner::EngineOptions engine_options(const RunNetwork& network, const RunOptions& o, std::size_t cores) {
-  runner::EngineOptions e;
-  e.ort = o.ort;
-  e.mode = static_cast<runner::Mode>(o.mode);
-  e.in_flight = o.in_flight;
-  for (const auto& [id, count] : o.workers)
-    if (has_device(network, id)) e.workers[id] = count;
-  for (const auto& [id, bytes] : o.budgets)
-    if (has_device(network, id)) e.budgets[id] = bytes;
-  for (const std::string& id : o.on_host)
-    if (has_device(network, id)) e.on_host.insert(id);
-  e.retries = o.retries;
-  e.has_fallback = o.fallback;
-  e.loads_whole = o.check_whole;
-  // As for --check: what ONNX Runtime fuses across the borders of parts rounds otherwise, by whole steps
-  // where values are quantized.
-  e.optimize = !o.check_whole;
-  e.retain = o.retain == RunRetain::All ? schedule::Retain::All : schedule::Retain::Outputs;
-  e.cores = cores;
-  e.trace = network.trace.get();
-  return e;
-}
-
 }  // namespace
 
 Result<std::vector<RunNetwork>> find_networks(const std::string& manifest) {
@@ -140,6 +117,20 @@ Result<std::size_t> choose_network(const std::vector<RunNetwork>& networks, cons
                  "see \"network.id\" in the manifests");
 }
 
+runner::EngineOptions engine_options(const RunnerOptions& o) {
+  runner::EngineOptions e;
+  e.ort = o.ort;
+  e.mode = static_cast<runner::Mode>(o.mode);
+  e.in_flight = o.in_flight;
+  e.workers = {o.workers.begin(), o.workers.end()};
+  e.budgets = o.budgets;
+  e.on_host = {o.on_host.begin(), o.on_host.end()};
+  e.retries = o.retries;
+  e.has_fallback = o.fallback;
+  e.retain = o.retain == RunRetain::All ? schedule::Retain::All : schedule::Retain::Outputs;
+  return e;
+}
+
 Status open_networks(std::vector<RunNetwork>& networks, const RunOptions& options) {
   if (Status known = check_devices(networks, options); !known) return known;
   const std::size_t used = static_cast<std::size_t>(std::ranges::count_if(networks, &RunNetwork::is_used));
@@ -148,7 +139,18 @@ Status open_networks(std::vector<RunNetwork>& networks, const RunOptions& option
   for (RunNetwork& n : networks) {
     if (!n.is_used) continue;
     if (options.trace) n.trace = std::make_unique<runner::Trace>();
-    auto engine = runner::Engine::load(n.path, n.manifest, engine_options(n, options, cores));
+    runner::EngineOptions e = engine_options(options);
+    const auto is_elsewhere = [&n](const std::string& id) { return !has_device(n, id); };
+    std::erase_if(e.workers, [&](const auto& entry) { return is_elsewhere(entry.first); });
+    std::erase_if(e.budgets, [&](const auto& entry) { return is_elsewhere(entry.first); });
+    std::erase_if(e.on_host, is_elsewhere);
+    e.loads_whole = options.check_whole;
+    // As for --check: what ONNX Runtime fuses across the borders of parts rounds otherwise, by whole steps
+    // where values are quantized.
+    e.optimize = !options.check_whole;
+    e.cores = cores;
+    e.trace = n.trace.get();
+    auto engine = runner::Engine::load(n.path, n.manifest, e);
     if (!engine) return engine.errors();
     n.engine = *std::move(engine);
     n.by_model.resize(n.engine->models());

@@ -48,6 +48,9 @@ Result<std::size_t> choose_network(const std::vector<RunNetwork>& networks, cons
 // options that no manifest has.
 Status open_networks(std::vector<RunNetwork>& networks, const RunOptions& options);
 
+// The options of an engine, without what differs by network.
+runner::EngineOptions engine_options(const RunnerOptions& options);
+
 // Reads OUT for draws, and for tolerances.
 Status read_draws(RunNetwork& network);
 Status read_tolerance(RunNetwork& network);

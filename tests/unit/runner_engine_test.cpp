@@ -9,8 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "graphopt/optimize.h"
-#include "unit/runtime_models.h"
+#include "unit/runner_case.h"
 
 namespace graphopt::runner {
 namespace {
@@ -37,48 +36,14 @@ g (float[N,4] x, float[4] shift)
   y = Relu (r)
 })";
 
-class RunnerEngine : public testing::Test {
+class RunnerEngine : public RunnerCase {
  protected:
   void SetUp() override {
-    auto runtime = Runtime::open("");
-    if (!runtime) GTEST_SKIP() << runtime.error().what;
-    folder_ = fs::temp_directory_path() / ("graphopt_engine_" + std::to_string(::getpid()));
-    fs::create_directories(folder_);
-    std::ofstream(folder_ / "npu.json") << R"({"format": "graphopt.device", "version": "1.0", "id": "npu",
-      "kind": "npu", "profile": {"version": "1", "source": [{"document": "a test"}]},
-      "rules": [{"op": "MatMul"}, {"op": "Relu"}, {"op": "Add"}, {"op": "Gemm"}]})";
-    std::ofstream(folder_ / "cpu.json") << R"({"format": "graphopt.device", "version": "1.0", "id": "cpu",
-      "kind": "cpu", "host": true, "profile": {"version": "1", "source": [{"document": "a test"}]},
-      "rules": [{"op": "*"}]})";
+    RunnerCase::SetUp();
+    if (IsSkipped()) return;
     ASSERT_NO_FATAL_FAILURE(cut(kModel));
   }
-  // Writes the parts of a model, and with marks those of its buckets.
-  void cut(const char* text, const std::vector<std::string>& marks = {}) {
-    std::ofstream(folder_ / "m.onnx", std::ios::binary) << test::model_bytes(test::with_head(text));
-    Options o;
-    o.input = folder_ / "m.onnx";
-    o.output = folder_ / "out.onnx";
-    o.partition.devices = (folder_ / "npu.json").string() + "," + (folder_ / "cpu.json").string();
-    o.buckets.marks = marks;
-    Observer quiet;
-    const auto done = optimize(o, quiet);
-    ASSERT_TRUE(done.ok()) << to_string(done.error());
-  }
-  void TearDown() override {
-    std::error_code none;
-    if (!folder_.empty()) fs::remove_all(folder_, none);
-  }
 
-  std::string manifest() const { return folder_ / "out.manifest.json"; }
-
-  static HostValue tensor(std::vector<std::int64_t> dims, const std::vector<float>& elements) {
-    HostValue out;
-    out.kind = HostValue::Kind::Tensor;
-    out.dtype = DType::Float;
-    out.dims = std::move(dims);
-    out.raw.assign(reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(float));
-    return out;
-  }
   static std::vector<NamedValue> drawn(std::size_t number) {
     const std::size_t rows = number % 5;  // 0, too
     std::vector<float> x(rows * 4);
@@ -89,8 +54,6 @@ class RunnerEngine : public testing::Test {
       out.push_back({"shift", tensor({4}, {0.5F, -1.0F, 1e30F, static_cast<float>(number)})});
     return out;
   }
-
-  fs::path folder_;
 };
 
 std::string problem(const Answer& a) { return a.error ? to_string(*a.error) : std::string(); }
