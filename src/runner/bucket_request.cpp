@@ -315,6 +315,10 @@ bool BucketRequests::are_promised(const Extents& extents) const {
     const deploy::Bounds& b = of->second;
     if (n < b.min || (b.max && n > *b.max) || (b.multiple_of && n % *b.multiple_of != 0)) return false;
   }
+  return meets_conditions(extents);
+}
+
+bool BucketRequests::meets_conditions(const Extents& extents) const {
   const Bindings at = formulas_.bind(extents);
   for (const Constraint& c : constraints_) {
     const auto n = formulas_.value(c.extent, at);

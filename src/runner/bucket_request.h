@@ -44,6 +44,10 @@ class BucketRequests {
   // is for the fallback.
   std::optional<std::size_t> choose(const Extents& extents) const;
 
+  // Returns whether extents are what `where` and `constraints` ask for, within the promised ranges or not.
+  // Precondition: they have each symbol of the buckets.
+  bool meets_conditions(const Extents& extents) const;
+
   // Returns the extents that a model has for a request: its sizes, and the request's own for other symbols.
   Extents padded(Extents extents, std::size_t model) const;
 

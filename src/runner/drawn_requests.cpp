@@ -4,14 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <utility>
 
-#include "buckets/marks/shape_filter.h"
 #include "infer/infer.h"
 #include "onnx/reader.h"
+#include "runner/bucket_request.h"
 #include "runtime/input_plan.h"
 #include "runtime/random.h"
 #include "support/nearest.h"
@@ -21,57 +20,6 @@ namespace graphopt::runner {
 namespace {
 
 constexpr unsigned kDrawsOfUsual = 8;  // with the same usual sizes, before others are tried
-
-// Whether shapes are for a bucket: the conditions that a manifest states beyond the ranges of the symbols.
-class BucketConditions {
- public:
-  static Result<BucketConditions> read(const deploy::Buckets& buckets) {
-    BucketConditions out;
-    std::vector<BucketSymbol> symbols;
-    std::vector<std::string> names;
-    for (const deploy::Buckets::Symbol& s : buckets.symbols) {
-      BucketSymbol& symbol = symbols.emplace_back();
-      symbol.name = s.name;
-      symbol.range = {s.low, s.high};
-      symbol.values = s.sizes;
-      symbol.fixed = s.fixed;
-      out.symbols_.push_back(out.pool_.symbol(s.name, {s.low, s.high}));
-      names.push_back(s.name);
-    }
-    if (!buckets.where.empty()) {
-      auto filter = ShapeFilter::parse(buckets.where, symbols, {});
-      if (!filter) return filter.errors();
-      out.where_ = *std::move(filter);
-    }
-    for (const deploy::Constraint& c : buckets.constraints) {
-      const auto extent = parse_extent(out.pool_, c.extent, names, "symbols with buckets", "constraints");
-      if (!extent) return extent.errors();
-      out.divisible_.push_back({*extent, c.divisor});
-    }
-    return out;
-  }
-
-  // `sizes`: by symbol of the buckets.
-  bool hold(const std::vector<std::int64_t>& sizes) const {
-    if (where_ && !where_->holds(sizes).value_or(false)) return false;
-    std::vector<DimPool::Binding> bound;
-    for (std::size_t i = 0; i < sizes.size(); ++i) bound.push_back({symbols_[i], sizes[i]});
-    return std::ranges::all_of(divisible_, [&](const Divisible& d) {
-      const auto extent = pool_.evaluate(d.extent, bound);
-      return extent && d.divisor > 0 && *extent % d.divisor == 0;
-    });
-  }
-
- private:
-  struct Divisible {
-    DimId extent;
-    std::int64_t divisor = 1;
-  };
-  DimPool pool_;
-  std::vector<DimId> symbols_;
-  std::optional<ShapeFilter> where_;
-  std::vector<Divisible> divisible_;
-};
 
 // A symbol of the inputs, and what its size may be.
 struct DrawnSymbol {
@@ -97,20 +45,18 @@ std::string range_text(std::int64_t low, std::optional<std::int64_t> high) {
 
 struct DrawnRequests::State {
   InputPlan plan;
-  std::optional<deploy::Buckets> buckets;
-  std::optional<BucketConditions> conditions;
-  std::vector<DrawnSymbol> symbols;  // of the plan, in its order
-  std::mutex pools;                  // evaluating a dim may change the pool that it is of
+  std::vector<deploy::Buckets::Symbol> buckets;
+  std::optional<BucketRequests> conditions;  // of buckets; none: there are no buckets
+  std::vector<DrawnSymbol> symbols;          // of the plan, in its order
+  std::mutex pools;                          // evaluating a dim may change the pool that it is of
 
   bool fits_bucket(const Binding& sizes) const {
     if (!conditions) return true;
-    std::vector<std::int64_t> by_symbol;
-    for (const deploy::Buckets::Symbol& s : buckets->symbols) {
-      const auto at = std::ranges::find(sizes, s.name, &DimBinding::symbol);
-      if (at == sizes.end()) return true;  // it is no symbol of OUT's inputs: nothing can be said
-      by_symbol.push_back(at->value);
-    }
-    return conditions->hold(by_symbol);
+    Extents extents;
+    for (const DimBinding& size : sizes) extents.emplace(size.symbol, size.value);
+    // Where a symbol is none of OUT's inputs, nothing can be said.
+    return std::ranges::any_of(buckets, [&](const auto& symbol) { return !extents.contains(symbol.name); }) ||
+           conditions->meets_conditions(extents);
   }
 };
 
@@ -123,11 +69,10 @@ Result<DrawnRequests> DrawnRequests::make(InputPlan plan, const deploy::Manifest
   auto s = std::make_unique<State>();
   s->plan = std::move(plan);
   if (manifest.buckets) {
-    s->buckets = manifest.buckets;
-    s->buckets->models.clear();  // they are large, and of no use here
-    Result<BucketConditions> conditions = BucketConditions::read(*s->buckets);
+    s->buckets = manifest.buckets->symbols;
+    Result<BucketRequests> conditions = BucketRequests::make(manifest);
     if (!conditions) return conditions.errors();
-    s->conditions = *std::move(conditions);
+    s->conditions.emplace(*std::move(conditions));
   }
   const std::vector<Binding> candidates = candidate_bindings(s->plan);
   for (const PlannedSymbol& planned : s->plan.state().symbols) {
@@ -140,11 +85,9 @@ Result<DrawnRequests> DrawnRequests::make(InputPlan plan, const deploy::Manifest
       if (at->second.max && *at->second.max < symbol.highest()) symbol.bounds.max = at->second.max;
       symbol.bounds.multiple_of = at->second.multiple_of;
     }
-    if (s->buckets)
-      if (const auto at =
-              std::ranges::find(s->buckets->symbols, planned.name, &deploy::Buckets::Symbol::name);
-          at != s->buckets->symbols.end())
-        symbol.bucket = &*at;
+    if (const auto at = std::ranges::find(s->buckets, planned.name, &deploy::Buckets::Symbol::name);
+        at != s->buckets.end())
+      symbol.bucket = &*at;
     for (const Binding& candidate : candidates)
       if (const auto at = std::ranges::find(candidate, planned.name, &DimBinding::symbol);
           at != candidate.end())
