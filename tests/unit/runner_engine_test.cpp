@@ -6,9 +6,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <random>
 
+#include "deploy/read_manifest.h"
+#include "support/file.h"
 #include "unit/runner_case.h"
 
 namespace graphopt::runner {
@@ -221,6 +225,114 @@ g (float[N,S] x) => (float[N,S] y, float[N] z, float[N,T] t) <int64[1] axes = {1
       }
     for (std::size_t at = sent.size() - 3; at < sent.size(); ++at) (*engine)->wait(sent[at].first);
   }
+}
+
+// Devices of which one fails for some of its runs.
+class FailingDevices : public execution::Devices {
+ public:
+  struct Setting {
+    Index device = 0;
+    std::uint64_t first = 0, last = 0;  // runs of the device, counted from 0, that fail
+    bool may_pass = false;
+  };
+  FailingDevices(execution::Devices& devices, const Setting& setting) : devices_(devices), s_(setting) {}
+
+  Outcome store(execution::Sequence request, execution::Way way, Index value, Index device) override {
+    return devices_.store(request, way, value, device);
+  }
+  Outcome load(execution::Sequence request, execution::Way way, Index value, Index device) override {
+    return devices_.load(request, way, value, device);
+  }
+  Outcome run(const execution::Task& task, std::size_t worker) override {
+    Outcome out = devices_.run(task, worker);
+    if (task.device != s_.device) return out;
+    const std::uint64_t run = runs_++;
+    if (run < s_.first || run > s_.last) return out;
+    return execution::Fault{{ErrorKind::NotChecked, {}, "the device is gone", "none"}, s_.may_pass};
+  }
+  void drop(const execution::Drop& drop) override { devices_.drop(drop); }
+  void stop(execution::Sequence request) override { devices_.stop(request); }
+
+ private:
+  execution::Devices& devices_;
+  const Setting s_;
+  std::atomic<std::uint64_t> runs_ = 0;
+};
+
+TEST_F(RunnerEngine, ADeviceThatFailsForAWhileLosesNoRequest) {
+  auto runtime = Runtime::open("");
+  ASSERT_TRUE(runtime.ok());
+  const auto image = FileImage::open(manifest());
+  ASSERT_TRUE(image.ok());
+  const auto read = deploy::read_manifest((*image)->bytes(), manifest());
+  ASSERT_TRUE(read.ok()) << to_string(read.error());
+  const std::size_t count = read->devices.size();
+  Sessions sessions(*runtime, {.folder = folder_, .threads = 1, .optimize = true, .on_host = {}});
+  auto parts = load_stages(sessions, *read, runnable_out(*read));
+  auto whole = load_whole(sessions, *read, runnable_out(*read));
+  ASSERT_TRUE(parts.ok() && whole.ok());
+  PlannedModel in_parts(*std::move(parts), schedule::Retain::Outputs);
+  PlannedModel as_whole(*std::move(whole), schedule::Retain::Outputs);
+  const auto reference =
+      RuntimeSession::load(*runtime, {.path = folder_ / "out.onnx", .bytes = {}, .external_folder = {}},
+                           {.optimize = true, .threads = 1});
+  ASSERT_TRUE(reference.ok());
+  // By input of the model; null for one that is not given.
+  const auto values = [&](const std::vector<NamedValue>& given) {
+    std::vector<RuntimeValue> out;
+    for (const deploy::NetworkValue& input : read->network.inputs) {
+      const auto at = std::ranges::find(given, input.name, &NamedValue::name);
+      out.push_back(at == given.end()
+                        ? nullptr
+                        : *(*runtime)->make_value(std::make_shared<const HostValue>(at->value)));
+    }
+    return out;
+  };
+
+  std::uint64_t by_fallback = 0, by_devices = 0, retries = 0;
+  for (std::uint32_t seed = 1; seed <= 20; ++seed) {
+    std::mt19937 rng(seed);
+    RuntimeDevices devices(count, in_parts.stages().stages.size(), nullptr);
+    FailingDevices::Setting setting{.device = 0, .first = rng() % 60, .last = 0, .may_pass = rng() % 2 == 0};
+    setting.last = setting.first + rng() % 20;
+    FailingDevices failing(devices, setting);
+    execution::Pool::Options o;
+    o.limits.devices.resize(count);
+    o.limits.in_flight = 1 + rng() % 4;
+    o.limits.retries = rng() % 3;
+    o.limits.probe_interval = 100'000;
+    o.workers.assign(count, 1 + rng() % 2);
+    execution::Pool pool(o, failing);
+    const auto plan = in_parts.plan({}), fallback = as_whole.plan({});
+    ASSERT_TRUE(plan.ok() && fallback.ok());
+    std::vector<execution::Sequence> sent;
+    const auto wait = [&](std::size_t i) {
+      const execution::Pool::Ended ended = pool.wait(sent[i]);
+      const std::vector<RuntimeValue> outputs = devices.take(ended);
+      ASSERT_EQ(ended.state, execution::RequestState::Done) << "seed " << seed << ", request " << i;
+      const auto wanted = (*reference)->run(drawn(i));
+      ASSERT_TRUE(wanted.ok());
+      for (std::size_t k = 0; k < outputs.size(); ++k)
+        EXPECT_TRUE((*runtime)->read_value(outputs[k])->raw == (*wanted)[k].raw)
+            << "seed " << seed << ", request " << i << ", output " << k;
+      ++(ended.way == execution::Way::Devices ? by_devices : by_fallback);
+      retries += ended.retries;
+    };
+    constexpr std::size_t kRequests = 30;
+    for (std::size_t i = 0; i < kRequests; ++i) {
+      sent.push_back(pool.reserve());
+      devices.add(sent[i], {.parts = &in_parts.stages(),
+                            .inputs = values(drawn(i)),
+                            .whole = &as_whole.stages(),
+                            .whole_inputs = values(drawn(i))});
+      pool.submit(sent[i], {.plan = (*plan)->plan, .fallback = (*fallback)->plan, .deadline = 0}, {});
+      if (i >= 3) wait(i - 3);
+    }
+    for (std::size_t i = kRequests - 3; i < kRequests; ++i) wait(i);
+    for (Index d = 0; d < count; ++d) EXPECT_EQ(pool.counts(d).used, 0U) << "seed " << seed;
+  }
+  // Each of the ways was gone.
+  for (const std::uint64_t some : {by_fallback, by_devices, retries}) EXPECT_GT(some, 20U);
 }
 
 TEST_F(RunnerEngine, WrongRequestsAndFilesAreRefused) {
