@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,6 +23,12 @@ namespace graphopt::execution {
 
 using schedule::Order;
 using schedule::Problem;
+
+// How many plans a test draws: as many as the variable says, which its long form sets.
+inline std::uint64_t plans_of_test(const char* variable, std::uint64_t usual) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? usual : std::strtoull(text, nullptr, 10);
+}
 
 // What a value holds: a number that follows from all that it was made of.
 using Content = std::uint64_t;

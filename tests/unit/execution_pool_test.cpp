@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string>
 
 #include "unit/execution_card.h"
@@ -14,12 +13,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The long form of the test sets the variable.
-std::uint64_t plans_of_test(std::uint64_t usual) {
-  const char* text = std::getenv("GRAPHOPT_POOL_PLANS");
-  return text == nullptr ? usual : std::strtoull(text, nullptr, 10);
-}
-
 std::string text_of(const SimulatedCards& cards) {
   std::string out;
   for (const std::string& p : cards.problems()) out += p + "\n";
@@ -27,7 +20,7 @@ std::string text_of(const SimulatedCards& cards) {
 }
 
 TEST(ExecutionPool, DrawnPlansEndWithTheirResultsAndLeaveNothing) {
-  const std::uint64_t plans = plans_of_test(400);
+  const std::uint64_t plans = plans_of_test("GRAPHOPT_POOL_PLANS", 400);
   std::uint64_t done = 0, stopped = 0, spills = 0;
   for (std::uint64_t seed = 1; seed <= plans; ++seed) {
     std::mt19937 rng(static_cast<std::mt19937::result_type>(seed));

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 
 #include "execution/scheduler.h"
@@ -12,12 +11,6 @@
 
 namespace graphopt::execution {
 namespace {
-
-// As in many plans as the variable says: the long form of the test sets it.
-std::uint64_t plans_of_test(std::uint64_t usual) {
-  const char* text = std::getenv("GRAPHOPT_EXECUTION_PLANS");
-  return text == nullptr ? usual : std::strtoull(text, nullptr, 10);
-}
 
 std::string text_of(const Simulation& sim) {
   std::string out;
@@ -40,7 +33,7 @@ void draw_budgets(std::mt19937& rng, const Model& m, Limits& limits) {
 }
 
 TEST(Execution, DrawnPlansEndWithTheirResultsAndLeaveNothing) {
-  const std::uint64_t plans = plans_of_test(3000);
+  const std::uint64_t plans = plans_of_test("GRAPHOPT_EXECUTION_PLANS", 3000);
   std::uint64_t done = 0, fallback = 0, failed = 0, spills = 0, retries = 0, stopped = 0, misfits = 0;
   for (std::uint64_t seed = 1; seed <= plans; ++seed) {
     std::mt19937 rng(static_cast<std::mt19937::result_type>(seed));
