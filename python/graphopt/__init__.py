@@ -6,6 +6,8 @@
     data, report = graphopt.optimize(data)       # bytes in, bytes out
     model, report = graphopt.optimize(model)     # an onnx.ModelProto in, a new one out
     print(report.before.nodes, "->", report.after.nodes)
+    done = graphopt.run("out.manifest.json", [{"x": x}, {"x": y}])  # its parts, in ONNX Runtime
+    print(done.outputs[0]["y"], done.report.latency)
 
 Every function runs the tool `graphopt` that is installed with this module, as a process of its own: a limit
 or a damaged model never takes the caller along. Sizes are in bytes, times in seconds. What can go wrong is a
@@ -24,7 +26,7 @@ from graphopt._errors import (
     Problem,
     UsageError,
 )
-from graphopt._options import InspectOptions, Options
+from graphopt._options import InspectOptions, Options, RunOptions
 from graphopt._process import binary
 from graphopt._report import (
     Check,
@@ -36,6 +38,18 @@ from graphopt._report import (
     Report,
     Value,
     WrittenFile,
+)
+from graphopt._run import Run, run
+from graphopt._run_report import (
+    RunCheck,
+    RunDevice,
+    RunLatency,
+    RunModel,
+    RunNetwork,
+    RunProblem,
+    RunReport,
+    RunRequests,
+    RunSubgraph,
 )
 
 __all__ = [
@@ -56,6 +70,17 @@ __all__ = [
     "PassRun",
     "Problem",
     "Report",
+    "Run",
+    "RunCheck",
+    "RunDevice",
+    "RunLatency",
+    "RunModel",
+    "RunNetwork",
+    "RunOptions",
+    "RunProblem",
+    "RunReport",
+    "RunRequests",
+    "RunSubgraph",
     "UsageError",
     "Value",
     "WrittenFile",
@@ -63,5 +88,6 @@ __all__ = [
     "check",
     "inspect",
     "optimize",
+    "run",
     "version",
 ]

@@ -73,9 +73,9 @@ class _Input:
         onnx.save_model(copy, self.word, save_as_external_data=True, location="in.data")
 
 
-def _with_runtime(words: List[str], options: Mapping[str, Any]) -> List[str]:
+def _with_runtime(words: List[str], options: Mapping[str, Any], always: bool = False) -> List[str]:
     """Adds the installed package's ONNX Runtime, when one is needed and none is named."""
-    needed = options.get("check") or options.get("bisect") or options.get("fold") == "ort"
+    needed = always or options.get("check") or options.get("bisect") or options.get("fold") == "ort"
     if not needed or options.get("ort") is not None or os.environ.get("GRAPHOPT_ORT"):
         return words
     from importlib.util import find_spec

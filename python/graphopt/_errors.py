@@ -8,9 +8,12 @@ a colon too: the names that were on the command line are known, and those of fil
 import os
 import re
 from dataclasses import dataclass
-from typing import Dict, List, Sequence, Tuple, Type
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Type
 
 from graphopt._keywords import KEYWORDS
+
+if TYPE_CHECKING:
+    from graphopt._run import Run
 
 _START = "graphopt: error: "
 _HELP = "\n  help: "
@@ -71,10 +74,13 @@ class GraphoptError(Exception):
 
     status: int
     """The exit status; 128 + n when signal n ended the process."""
+    run: "Optional[Run]"
+    """Of `graphopt.run`: the other answers and the figures; None when no request ran."""
 
     def __init__(self, problems: Sequence[Problem], status: int) -> None:
         self.problems: Tuple[Problem, ...] = tuple(problems)
         self.status = status
+        self.run = None
         first = self.problems[0]
         self.what = first.what
         self.remedy = first.remedy
@@ -85,8 +91,8 @@ class GraphoptError(Exception):
         self.slot = first.slot
         super().__init__("\n".join(in_keywords(p.text or p.what) for p in self.problems))
 
-    def __reduce__(self) -> "Tuple[Type[GraphoptError], Tuple[Tuple[Problem, ...], int]]":
-        return (type(self), (self.problems, self.status))  # a pool of processes pickles it
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return (type(self), (self.problems, self.status), {"run": self.run})  # a pool of processes pickles it
 
 
 class UsageError(GraphoptError):
@@ -98,7 +104,8 @@ class InputError(GraphoptError):
 
 
 class CheckFailed(GraphoptError):
-    """Status 3: the optimized model does not compute the same. Nothing was written."""
+    """Status 3: the optimized model does not compute the same, and nothing was written. Of `run`: answers
+    differ."""
 
 
 class OutputError(GraphoptError):
@@ -106,11 +113,13 @@ class OutputError(GraphoptError):
 
 
 class LimitError(GraphoptError):
-    """Status 5: `timeout` or `max_memory` was reached."""
+    """Status 5: `timeout` or `max_memory` was reached. Of `run`, too: a request took too long, or a budget
+    does not hold it."""
 
 
 class NotChecked(GraphoptError):
-    """Status 6: nothing was compared: ONNX Runtime is absent, too old, or does not run the model."""
+    """Status 6: nothing was compared: ONNX Runtime is absent, too old, or does not run the model. Of `run`,
+    too: a request failed."""
 
 
 class InternalError(GraphoptError):

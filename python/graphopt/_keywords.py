@@ -139,6 +139,59 @@ class Options(InspectOptions, total=False):
     """Error, warning (default), info, debug or trace."""
 
 
+class RunOptions(TypedDict, total=False):
+    """Keyword arguments of `run`."""
+
+    draw: int
+    """So many requests with random inputs, in place of requests; `dims` sets sizes."""
+    seed: int
+    """Other random inputs (0)."""
+    test_data: Path
+    """ONNX's test_data_set_* folders in place of requests; their outputs are compared."""
+    network: str
+    """With a folder of manifests: the beginning of "network.id"."""
+    mode: Literal["overlap", "async1", "sync"]
+    """overlap (default): several requests at once; async1: one; sync: one subgraph."""
+    inflight: int
+    """Requests at once (as many as keep devices busy)."""
+    workers: Mapping[str, int]
+    """Threads of devices: {"npu": 2}; 1 without it."""
+    budget: Mapping[str, Size]
+    """Bytes of devices for tensors, in place of the manifest's: {"npu": "64M"}."""
+    request_timeout: Union[float, str]
+    """Seconds (or "1m") after which a request is given up."""
+    retries: int
+    """Run a subgraph again so often after an error that may pass (0)."""
+    fallback: Literal["host", "none"]
+    """host (default): where a part fails, OUT answers as a whole; none."""
+    device: Mapping[str, Literal["cpu"]]
+    """Run the parts of a device on the CPU, whatever its profile names: {"npu": "cpu"}."""
+    retain: Literal["outputs", "all"]
+    """outputs (default); all: each value is stored outside of its device, too."""
+    unordered: bool
+    """Compare and write answers as requests end."""
+    warm_up: int
+    """Runs of each model before requests begin (1)."""
+    check_sequential: Union[bool, int]
+    """Compare the bytes of so many requests (True: all) with mode="sync"."""
+    check_whole: bool
+    """Compare each request with OUT as a whole."""
+    dims: Mapping[str, Union[int, str, Tuple[int, int]]]
+    """Sizes for `draw`: {"seq": 8}, or a range of them: {"seq": (8, 40)}."""
+    check_tolerance: float
+    """Allowed difference relative to an output's maximum (float32: 1e-4)."""
+    ort: Path
+    """ONNX Runtime's library or Python package (default: searched for)."""
+    max_memory: Size
+    """Bytes of data that the process may use (or "2G"); LimitError when they do not suffice."""
+    timeout: Union[float, str]
+    """Seconds (or "5m"); LimitError after that."""
+    report: Path
+    """Also write the report to this file."""
+    trace: Path
+    """Write what ran when, in Chrome's trace format."""
+
+
 # Keyword: its option, the form of the value (docs/help.md), the words that it may be.
 KEYWORDS: Dict[str, Tuple[str, str, Tuple[str, ...]]] = {
     "level": ("-O", "choice", ("0", "1", "2", "3")),
@@ -196,6 +249,23 @@ KEYWORDS: Dict[str, Tuple[str, str, Tuple[str, ...]]] = {
     "time_passes": ("--time-passes", "flag", ()),
     "verbose": ("--verbose", "flag", ()),
     "log_level": ("--log-level", "choice", ("error", "warning", "info", "debug", "trace")),
+    "draw": ("--draw", "count", ()),
+    "seed": ("--seed", "count", ()),
+    "test_data": ("--test-data", "file", ()),
+    "network": ("--network", "text", ()),
+    "mode": ("--mode", "choice", ("overlap", "async1", "sync")),
+    "inflight": ("--inflight", "count", ()),
+    "workers": ("--workers", "text", ()),
+    "request_timeout": ("--request-timeout", "seconds", ()),
+    "retries": ("--retries", "count", ()),
+    "fallback": ("--fallback", "choice", ("host", "none")),
+    "device": ("--device", "text", ()),
+    "retain": ("--retain", "choice", ("outputs", "all")),
+    "unordered": ("--unordered", "flag", ()),
+    "warm_up": ("--warm-up", "count", ()),
+    "check_sequential": ("--check-sequential", "count", ()),
+    "check_whole": ("--check-whole", "flag", ()),
+    "trace": ("--trace", "file", ()),
 }
 # Words that begin a command line with a verb.
 VERBS = ("batch", "inspect", "compare", "run", "reduce", "devices")

@@ -8,9 +8,9 @@ import difflib
 import os
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Type
 
-from graphopt._keywords import KEYWORDS, InspectOptions, Options
+from graphopt._keywords import KEYWORDS, InspectOptions, Options, RunOptions
 
-__all__ = ["InspectOptions", "Options", "files_of", "flag_of", "is_talkative", "words_of"]
+__all__ = ["InspectOptions", "Options", "RunOptions", "files_of", "flag_of", "is_talkative", "words_of"]
 
 
 def flag_of(name: str) -> str:
@@ -56,12 +56,16 @@ def _buckets(name: str, value: Any) -> List[str]:
     return _one(name, value)
 
 
-def _inputs(name: str, value: Any) -> List[str]:
+def _pairs_or_one(name: str, value: Any) -> List[str]:
     return _pairs(name, value, _text) if isinstance(value, Mapping) else _one(name, value)
 
 
 def _check(name: str, value: Any) -> List[str]:
     return [] if value is False else [f"--check={int(value)}"]
+
+
+def _sequential(name: str, value: Any) -> List[str]:
+    return _flag(name, value) if isinstance(value, bool) else _one(name, value)
 
 
 def _verbose(name: str, value: Any) -> List[str]:
@@ -75,7 +79,11 @@ _SPECIAL: Dict[str, Callable[[str, Any], List[str]]] = {
     "dims": lambda name, value: _pairs(name, value, _range),
     "buckets": _buckets,
     "check": _check,
-    "check_inputs": _inputs,
+    "check_inputs": _pairs_or_one,
+    "workers": _pairs_or_one,
+    "budget": _pairs_or_one,
+    "device": _pairs_or_one,
+    "check_sequential": _sequential,
     "verbose": _verbose,
 }
 
@@ -111,7 +119,7 @@ def is_talkative(options: Mapping[str, Any]) -> bool:
 def files_of(options: Mapping[str, Any]) -> List[str]:
     """Returns the values that may be files, as an error names them."""
     out: List[str] = []
-    for name in ("report", "dot", "manifest", "keep_bad", "ort", "buckets", "devices"):
+    for name in ("report", "dot", "manifest", "keep_bad", "ort", "buckets", "devices", "trace", "test_data"):
         value: Optional[Any] = options.get(name)
         if isinstance(value, (str, os.PathLike)):
             out += [_text(value), *_text(value).split(",")]

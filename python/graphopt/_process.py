@@ -76,15 +76,11 @@ def content(file: IO[bytes]) -> bytes:
     return out
 
 
-def run(
-    words: Sequence[str],
-    files: Sequence[str],
-    stdin: Optional[IO[bytes]] = None,
-    report: bool = False,
-) -> Tuple[bytes, str, bytes]:
-    """Runs the tool and returns (stdout, stderr, the report).
+def end_of(
+    words: Sequence[str], stdin: Optional[IO[bytes]] = None, report: bool = False
+) -> Tuple[int, bytes, str, bytes]:
+    """Runs the tool and returns (its status, stdout, stderr, the report), whatever the status is.
 
-    GraphoptError: it ended with a status that is not 0. `files`: names that its messages may begin with.
     An exception in between (KeyboardInterrupt) ends the process, too.
     """
     with memory_file("stdout") as out, memory_file("stderr") as err, memory_file("report") as told:
@@ -96,10 +92,23 @@ def run(
         done = subprocess.run(
             command, stdin=stdin or subprocess.DEVNULL, stdout=out, stderr=err, pass_fds=keep
         )
-        messages = content(err).decode("utf-8", "replace")
-        if done.returncode != 0:
-            raise error_of(done.returncode, messages, files)
-        return content(out), messages, content(told)
+        return done.returncode, content(out), content(err).decode("utf-8", "replace"), content(told)
+
+
+def run(
+    words: Sequence[str],
+    files: Sequence[str],
+    stdin: Optional[IO[bytes]] = None,
+    report: bool = False,
+) -> Tuple[bytes, str, bytes]:
+    """Runs the tool and returns (stdout, stderr, the report).
+
+    GraphoptError: it ended with a status that is not 0. `files`: names that its messages may begin with.
+    """
+    status, out, messages, told = end_of(words, stdin, report)
+    if status != 0:
+        raise error_of(status, messages, files)
+    return out, messages, told
 
 
 if sys.platform != "linux":

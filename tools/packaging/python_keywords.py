@@ -28,6 +28,8 @@ NOT_KEYWORDS = {
 }
 COMMON = ("--external-root", "--max-memory", "--timeout")  # what every function takes
 INSPECT = ("--dim-names",)
+# Nor of `run`: requests are an argument, and the figures and answers are returned.
+NOT_OF_RUN = NOT_KEYWORDS | {"--input", "--requests", "--verbose"}
 # Keywords that hold several of what an option has one of.
 NAMES = {"-O": "level", "--dim": "dims", "--shape": "shapes", "--check-input": "check_inputs"}
 # Where Python has another type, or another way to say it.
@@ -55,6 +57,23 @@ SENTENCES = {
     "--print-after": "The model as text after these passes, in `Report.log`.",
     "--time-passes": "The time of each stage and pass, in `Report.log`.",
     "--verbose": "1 or 2: more in `Report.log`.",
+}
+# The same where `run` differs.
+RUN_TYPES = {
+    "--workers": "Mapping[str, int]",
+    "--budget": "Mapping[str, Size]",
+    "--device": 'Mapping[str, Literal["cpu"]]',
+    "--check-sequential": "Union[bool, int]",
+}
+RUN_SENTENCES = {
+    "--draw": "So many requests with random inputs, in place of requests; `dims` sets sizes.",
+    "--test-data": "ONNX's test_data_set_* folders in place of requests; their outputs are compared.",
+    "--dim": 'Sizes for `draw`: {"seq": 8}, or a range of them: {"seq": (8, 40)}.',
+    "--workers": 'Threads of devices: {"npu": 2}; 1 without it.',
+    "--budget": 'Bytes of devices for tensors, in place of the manifest\'s: {"npu": "64M"}.',
+    "--device": 'Run the parts of a device on the CPU, whatever its profile names: {"npu": "cpu"}.',
+    "--request-timeout": 'Seconds (or "1m") after which a request is given up.',
+    "--check-sequential": 'Compare the bytes of so many requests (True: all) with mode="sync".',
 }
 FORMS = {
     "flag": "bool",
@@ -91,18 +110,18 @@ def keyword(option):
     return NAMES.get(option.name, option.key)
 
 
-def type_of(option):
-    if option.name in TYPES:
-        return TYPES[option.name]
+def type_of(option, types):
+    if option.name in types:
+        return types[option.name]
     if option.form == "choice":
         return f"Literal[{', '.join(map(repr, option.choices))}]".replace("'", '"')
     return FORMS[option.form]
 
 
-def sentence(option):
+def sentence(option, sentences):
     """What the option does. It begins in lower case where its first word is a value."""
-    if option.name in SENTENCES:
-        return SENTENCES[option.name]
+    if option.name in sentences:
+        return sentences[option.name]
     text = option.text
     if text.split()[0] not in option.choices:
         text = text[0].upper() + text[1:]
@@ -114,10 +133,10 @@ def words_of(option):
     return f"({words}{',' if len(option.choices) == 1 else ''})"
 
 
-def members(options):
+def members(options, types=TYPES, sentences=SENTENCES):
     for option in options:
-        yield f"    {keyword(option)}: {type_of(option)}"
-        yield f'    """{sentence(option)}"""'
+        yield f"    {keyword(option)}: {type_of(option, types)}"
+        yield f'    """{sentence(option, sentences)}"""'
 
 
 def text_of(binary):
@@ -125,7 +144,11 @@ def text_of(binary):
     options = [o for o in verbs[()] if o.name not in NOT_KEYWORDS and o.name != "--bucket"]
     by_name = {option.name: option for option in options}
     rest = [o for o in options if o.name not in COMMON + INSPECT]
-    table = [f'    "{keyword(o)}": ("{o.name}", "{o.form}", {words_of(o)}),' for o in options]
+    of_run = [o for o in verbs[("run",)] if o.name not in NOT_OF_RUN]
+    for o in of_run:  # one table holds both
+        if o.form != by_name.setdefault(o.name, o).form:
+            sys.exit(f"{o.name} of `run` has another form than that of the optimizer")
+    table = [f'    "{keyword(o)}": ("{o.name}", "{o.form}", {words_of(o)}),' for o in by_name.values()]
     words = ", ".join(f'"{verb[0]}"' for verb in verbs if verb)
     lines = [
         HEAD,
@@ -146,6 +169,12 @@ def text_of(binary):
         '    """Keyword arguments of `optimize` and `check`."""',
         "",
         *members(rest),
+        "",
+        "",
+        "class RunOptions(TypedDict, total=False):",
+        '    """Keyword arguments of `run`."""',
+        "",
+        *members(of_run, {**TYPES, **RUN_TYPES}, {**SENTENCES, **RUN_SENTENCES}),
         "",
         "",
         "# Keyword: its option, the form of the value (docs/help.md), the words that it may be.",

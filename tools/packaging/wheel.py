@@ -35,6 +35,9 @@ Provides-Extra: onnx
 Requires-Dist: onnx; extra == "onnx"
 Provides-Extra: check
 Requires-Dist: onnxruntime>=1.21; extra == "check"
+Provides-Extra: run
+Requires-Dist: numpy; extra == "run"
+Requires-Dist: onnxruntime>=1.21; extra == "run"
 Provides-Extra: ray
 Requires-Dist: ray>=2.9; extra == "ray"
 Description-Content-Type: text/markdown
