@@ -48,7 +48,7 @@ void RunAnswers::take(const RunRequest& request, RunNetwork& network, const runn
   const bool in_parts = answer.way == execution::Way::Devices;
   if (in_parts) ++network.by_model[answer.model];
   else ++report_.by_fallback;
-  latencies_.push_back(std::chrono::duration<double>(answer.latency).count());
+  latencies_.add(std::chrono::duration<double>(answer.latency).count());
   if (is_sample(request.number) && in_parts) compare_sequential(request, network, answer);
   if (o_.check_whole) compare_whole(request, network, answer);
   if (request.set != nullptr) compare_test_data(request, network, answer);

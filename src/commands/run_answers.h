@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "commands/run_figures.h"
 #include "commands/run_networks.h"
 #include "graphopt/run.h"
 #include "runner/engine.h"
@@ -34,7 +35,7 @@ class RunAnswers {
   bool ends() const { return ends_; }  // a file could not be written: the others would fail, too
   // Whether the request is one of those that are compared with --mode sync.
   bool is_sample(std::uint64_t number) const;
-  const std::vector<double>& latencies() const { return latencies_; }  // seconds, of those that are done
+  const Latencies& latencies() const { return latencies_; }  // of those that are done
 
  private:
   void compare_sequential(const RunRequest& request, const RunNetwork& network, const runner::Answer& answer);
@@ -47,7 +48,7 @@ class RunAnswers {
   const RunOptions& o_;
   const bool several_;
   RunReport& report_;
-  std::vector<double> latencies_;
+  Latencies latencies_;
   bool ends_ = false;
 };
 

@@ -56,13 +56,25 @@ void add_networks(RunReport& report, const std::vector<RunNetwork>& networks) {
   }
 }
 
-RunReport::Latency latency_of(std::vector<double> seconds) {
-  std::ranges::sort(seconds);
+void Latencies::add(double seconds) {
+  longest_ = std::max(longest_, seconds);
+  ++count_;
+  if (sample_.size() < kMostLatencies) {
+    sample_.push_back(seconds);
+    return;
+  }
+  if (const std::uint64_t place = rng_() % count_; place < sample_.size()) sample_[place] = seconds;
+}
+
+std::optional<RunReport::Latency> Latencies::figures() const {
+  if (sample_.empty()) return std::nullopt;
+  std::vector<double> sorted = sample_;
+  std::ranges::sort(sorted);
   const auto at = [&](double part) {
-    const double place = std::ceil(part * static_cast<double>(seconds.size())) - 1;
-    return seconds[static_cast<std::size_t>(std::max(0.0, place))];
+    const double place = std::ceil(part * static_cast<double>(sorted.size())) - 1;
+    return sorted[static_cast<std::size_t>(std::max(0.0, place))];
   };
-  return {at(0.5), at(0.9), at(0.99), seconds.back()};
+  return RunReport::Latency{at(0.5), at(0.9), at(0.99), longest_};
 }
 
 }  // namespace graphopt

@@ -62,7 +62,7 @@ class ManifestRun {
     run();
     report_.run_seconds = seconds_since(first);
     add_networks(report_, networks_);
-    if (!answers_->latencies().empty()) report_.latency = latency_of(answers_->latencies());
+    report_.latency = answers_->latencies().figures();
     std::ranges::stable_sort(report_.problems, {}, [](const auto& p) { return rank_of(p.error.kind); });
     if (o_.trace) report_.trace = trace_text(networks_);
     return std::move(report_);

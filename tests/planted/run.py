@@ -50,8 +50,8 @@ def find_places(plants):
 
 
 def build_programs(build, work, plants):
-    """A graphopt, and the unit tests where they are asked for, with all plants. The switches are as in mutant.h,
-    with the numbers of by_file()."""
+    """{target: path} of graphopt, and of the unit tests where they are asked for, with all plants. The
+    switches are as in mutant.h, with the numbers of by_file()."""
     runtime = work / "mutant.o"
     _rebuild.run(["c++", "-O2", "-std=c++20", "-c", str(HERE / "mutant.cpp"), "-o", str(runtime)])
     texts = []
