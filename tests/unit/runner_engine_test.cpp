@@ -338,8 +338,8 @@ TEST_F(RunnerEngine, ADeviceThatFailsForAWhileLosesNoRequest) {
 TEST_F(RunnerEngine, WrongRequestsAndFilesAreRefused) {
   auto engine = Engine::load(manifest(), {});
   ASSERT_TRUE(engine.ok()) << to_string(engine.error());
-  const auto what = [&](std::vector<NamedValue> inputs) {
-    const auto request = (*engine)->submit(std::move(inputs));
+  const auto what = [&](const std::vector<NamedValue>& inputs) {
+    const auto request = (*engine)->submit(inputs);
     return request.ok() ? std::string() : request.error().what;
   };
   EXPECT_EQ(what({}), "input 'x' is not given");
