@@ -152,10 +152,10 @@ def play_round(a, manifest, buckets, rng, number, folder):
     requests = figures["requests"]
     if requests["all"] != ROUND or requests["done"] != ROUND or requests["by_fallback"]:
         raise Failed(f"round {number}: of {ROUND} requests {requests}")
-    wanted = dict.fromkeys((m["file"] for m in figures["models"]), 0)
+    wanted = dict.fromkeys((m["file"] for m in figures["networks"][0]["models"]), 0)
     for e in extents:
         wanted[buckets.answers(e)] += 1
-    found = {m["file"]: m["requests"] for m in figures["models"]}
+    found = {m["file"]: m["requests"] for m in figures["networks"][0]["models"]}
     if found != wanted:
         raise Failed(f"round {number}: models answered {found}, wanted {wanted}")
     files = {f.name for f in answers.iterdir()}
@@ -204,7 +204,7 @@ def one_list(a, manifest, buckets, requests, folder):
     figures = json.loads(report.read_text())
     if figures["requests"]["all"] != requests or figures["requests"]["done"] != requests:
         raise Failed(f"of {requests} requests {figures['requests']}")
-    if sum(m["requests"] for m in figures["models"]) != requests:
+    if sum(m["requests"] for m in figures["networks"][0]["models"]) != requests:
         raise Failed(f"models answered {figures['models']} of {requests}")
     return figures["seconds"]["run"], samples
 
