@@ -28,6 +28,7 @@ MAY_INCLUDE = {
     "draft": ["support", "ir", "ops", "infer", "rewrite"],
     "regions": ["support", "ir", "ops", "infer", "rewrite", "draft"],
     "devices": ["support", "ir", "ops", "infer"],
+    "mapping": ["support", "ir", "ops", "infer"],
     "hoist": ["support", "ir", "ops", "infer", "rewrite", "draft", "regions"],
     "passes": ["support", "ir", "ops", "infer", "rewrite", "draft", "regions", "hoist"],
     "runtime": ["support", "ir", "ops", "infer", "onnx", "rewrite"],

@@ -1,0 +1,195 @@
+#include "mapping/groups.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace graphopt::mapping {
+namespace {
+
+std::vector<Index> constant_contents(const Side& side, Index op) {
+  std::vector<Index> out;
+  for (const Index v : side.inputs(op))
+    if (const Constant* c = v == kNone ? nullptr : side.constant(v)) out.push_back(c->content);
+  std::ranges::sort(out);
+  return out;
+}
+
+std::size_t computed_operands(const Side& side, Index op) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      side.inputs(op), [&](Index v) { return v != kNone && side.constant(v) == nullptr; }));
+}
+
+class Grouping {
+ public:
+  Grouping(const Matching& m, const View& view, const Ends& ends) : m_(m), view_(view), ends_(ends) {
+    for (const std::size_t s : kSides) {
+      mates_[s].assign(m.side(s).value_count(), kNone);
+      is_in_group_[s].assign(m.side(s).size(), false);
+      seen_[s].assign(m.side(s).size(), 0);
+    }
+  }
+
+  std::vector<Group> all() {
+    tie_values();
+    std::vector<Index> values;  // of A that correspond, in the order of their operators
+    for (Index i = 0; i < a().size(); ++i)
+      for (const Index v : a().outputs(i))
+        if (v != kNone && mates_[0][v] != kNone) values.push_back(v);
+    for (const auto& [x, y] : ends_.outputs)  // inputs that are outputs of one side
+      if (!a().is_computed(x) && mates_[0][x] == y) values.push_back(x);
+    for (const Index v : values) add_group(v, mates_[0][v]);
+    for (Index i = 0; i < a().size(); ++i)
+      if (!is_in_group_[0][i]) out_.push_back({{i}, {}, GroupKind::OnlyInA, kNone, kNone});
+    for (Index j = 0; j < b().size(); ++j)
+      if (!is_in_group_[1][j]) out_.push_back({{}, {j}, GroupKind::OnlyInB, kNone, kNone});
+    return std::move(out_);
+  }
+
+ private:
+  const Side& a() const { return m_.side(0); }
+  const Side& b() const { return m_.side(1); }
+
+  void tie(Index x, Index y) {
+    if (x == kNone || y == kNone || mates_[0][x] != kNone || mates_[1][y] != kNone) return;
+    mates_[0][x] = y;
+    mates_[1][y] = x;
+  }
+
+  void tie_results(bool unchanged) {
+    for (Index i = 0; i < a().size(); ++i) {
+      const Index j = m_.mate(0, i);
+      if (j == kNone || is_unchanged(m_, i, j) != unchanged) continue;
+      const auto of_a = a().outputs(i), of_b = b().outputs(j);
+      for (std::size_t k = 0; k < std::min(of_a.size(), of_b.size()); ++k) tie(of_a[k], of_b[k]);
+    }
+  }
+
+  // What is read, through transparent operators; of operators whose operands have no order those that
+  // correspond to nothing yet.
+  std::vector<Index> operands(std::size_t s, Index op) const {
+    const Side& side = m_.side(s);
+    std::vector<Index> out;
+    for (const Index v : side.inputs(op)) {
+      if (v == kNone || side.constant(v)) continue;
+      const Index source = view_.source(s, v, false);
+      if (!side.op(op).commutes || mates_[s][source] == kNone) out.push_back(source);
+    }
+    return out;
+  }
+
+  void tie_operands() {
+    std::map<std::pair<Index, Index>, std::size_t> votes;
+    for (Index i = 0; i < a().size(); ++i) {
+      const Index j = m_.mate(0, i);
+      if (j == kNone) continue;
+      const auto of_a = operands(0, i), of_b = operands(1, j);
+      if (of_a.size() != of_b.size() || (a().op(i).commutes && of_a.size() != 1)) continue;
+      for (std::size_t k = 0; k < of_a.size(); ++k)
+        if (mates_[0][of_a[k]] == kNone && mates_[1][of_b[k]] == kNone && a().is_computed(of_a[k]) &&
+            b().is_computed(of_b[k]))
+          ++votes[{of_a[k], of_b[k]}];
+    }
+    std::vector<std::tuple<std::size_t, Use, Use, Index, Index>> order;  // most votes first, then in order
+    for (const auto& [pair, count] : votes)
+      order.emplace_back(~count, a().producer(pair.first), b().producer(pair.second), pair.first,
+                         pair.second);
+    std::ranges::sort(order);
+    for (const auto& [count, x, y, of_a, of_b] : order) tie(of_a, of_b);
+  }
+
+  void tie_values() {
+    for (const auto& [x, y] : ends_.outputs) tie(x, y);
+    for (const auto& [x, y] : ends_.inputs) tie(x, y);
+    tie_results(true);
+    tie_operands();
+    tie_results(false);
+  }
+
+  // The operators that make a value, up to values that correspond; ascending.
+  std::vector<Index> cone(std::size_t s, Index value) {
+    const Side& side = m_.side(s);
+    ++epoch_;
+    std::vector<Index> out, open{value};
+    while (!open.empty()) {
+      const Index v = open.back();
+      open.pop_back();
+      if (v == kNone || !side.is_computed(v) || (v != value && mates_[s][v] != kNone)) continue;
+      const Index op = side.producer(v).op;
+      if (seen_[s][op] == epoch_) continue;
+      seen_[s][op] = epoch_;
+      out.push_back(op);
+      open.insert(open.end(), side.inputs(op).begin(), side.inputs(op).end());
+    }
+    std::ranges::sort(out);
+    return out;
+  }
+
+  std::vector<Index> beside(std::size_t s, const std::vector<Index>& group, Index maker) const {
+    std::vector<Index> out;
+    for (const Index op : group)
+      if (op != maker && !m_.is_matched(s, op)) out.push_back(op);
+    return out;
+  }
+
+  void note(std::size_t s, const std::vector<Index>& group) {
+    for (const Index op : group) is_in_group_[s][op] = true;
+  }
+
+  void add_group(Index x, Index y) {
+    std::vector<Index> of_a = cone(0, x), of_b = cone(1, y);
+    if (a().is_computed(x) && b().is_computed(y)) {
+      const Index i = a().producer(x).op, j = b().producer(y).op;
+      if (is_unchanged(m_, i, j)) {
+        const auto rest_a = beside(0, of_a, i), rest_b = beside(1, of_b, j);
+        if (rest_a.empty() || rest_b.empty()) {
+          std::erase_if(of_a, [&](Index op) { return std::ranges::binary_search(rest_a, op); });
+          std::erase_if(of_b, [&](Index op) { return std::ranges::binary_search(rest_b, op); });
+          note(0, of_a);
+          note(1, of_b);
+          return;
+        }
+        note(0, of_a);
+        note(1, of_b);
+        return emit(rest_a, rest_b, x, y);
+      }
+    }
+    note(0, of_a);
+    note(1, of_b);
+    if (of_a.empty() || of_b.empty()) return;
+    if (of_a.size() > 1 || of_b.size() > 1 || !m_.is_matched(0, of_a[0])) emit(of_a, of_b, x, y);
+  }
+
+  void emit(const std::vector<Index>& of_a, const std::vector<Index>& of_b, Index x, Index y) {
+    const GroupKind kind = of_a.size() > 1 && of_b.size() == 1   ? GroupKind::Fused
+                           : of_a.size() == 1 && of_b.size() > 1 ? GroupKind::Decomposed
+                                                                 : GroupKind::Rewritten;
+    // An operator with several results ends one group.
+    if (!out_.empty() && out_.back().a == of_a && out_.back().b == of_b) return;
+    out_.push_back({of_a, of_b, kind, x, y});
+  }
+
+  const Matching& m_;
+  const View& view_;
+  const Ends& ends_;
+  std::array<std::vector<Index>, 2> mates_;  // by side and value
+  std::array<std::vector<bool>, 2> is_in_group_;
+  std::array<std::vector<std::uint32_t>, 2> seen_;  // by operator: the last cone that has it
+  std::uint32_t epoch_ = 0;
+  std::vector<Group> out_;
+};
+
+}  // namespace
+
+bool is_unchanged(const Matching& m, Index a, Index b) {
+  const Side &x = m.side(0), &y = m.side(1);
+  return x.op(a).type == y.op(b).type && x.op(a).attributes == y.op(b).attributes &&
+         computed_operands(x, a) == computed_operands(y, b) &&
+         constant_contents(x, a) == constant_contents(y, b);
+}
+
+std::vector<Group> find_groups(const Matching& m, const View& view, const Ends& ends) {
+  return Grouping(m, view, ends).all();
+}
+
+}  // namespace graphopt::mapping

@@ -1,0 +1,48 @@
+// Groups: what several operators of one graph are in the other.
+//
+// Problem: a fused, a decomposed or a rewritten computation has no operator that is its counterpart. Method:
+// values correspond, in this order: the inputs and outputs of the graphs; results, slot by slot, of pairs
+// that did not change; what pairs read at equal slots, the values that most pairs agree on first; results of
+// the other pairs. A value corresponds to one at most. A group is what makes such a value on either side: its
+// upstream cones, cut at values that correspond. What stands beside an unchanged pair on one side alone is no
+// part of its group.
+//
+//   Gemm (x, w, c)  <->  m = MatMul (x, w), Add (m, c)    =>    {Gemm} <-> {MatMul, Add}, decomposed
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "graphopt/words.h"
+#include "mapping/ends.h"
+#include "mapping/matching.h"
+#include "mapping/view.h"
+
+namespace graphopt::mapping {
+
+enum class GroupKind : std::uint8_t { Fused, Decomposed, Rewritten, OnlyInA, OnlyInB };
+
+struct Group {
+  std::vector<Index> a, b;  // operators, ascending
+  GroupKind kind = GroupKind::Rewritten;
+  // The values that correspond and end it, of A and of B; kNone: it is in one graph alone.
+  Index value_a = kNone, value_b = kNone;
+};
+
+// In the order of the operators that make their values; those in one graph alone come last.
+std::vector<Group> find_groups(const Matching& m, const View& view, const Ends& ends);
+
+// Returns whether a pair has one operator, equal attributes and constants, and as many computed operands.
+bool is_unchanged(const Matching& m, Index a, Index b);
+
+}  // namespace graphopt::mapping
+
+namespace graphopt {
+
+template <> struct Words<mapping::GroupKind> {
+  static constexpr std::string_view plural = "kinds of groups";
+  static constexpr std::array<std::string_view, 5> all = {"fused", "decomposed", "rewritten", "only_in_a",
+                                                          "only_in_b"};
+};
+
+}  // namespace graphopt

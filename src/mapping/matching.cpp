@@ -1,0 +1,36 @@
+#include "mapping/matching.h"
+
+#include <algorithm>
+
+namespace graphopt::mapping {
+
+bool Matching::add(Index a, Index b, double confidence, Why why) {
+  if (is_matched(0, a) || is_matched(1, b)) return false;
+  mates_[0][a] = b;
+  mates_[1][b] = a;
+  pairs_.push_back({a, b, confidence, why});
+  return true;
+}
+
+Seeds match_unique(Matching& m, const std::array<std::vector<Index>, 2>& keys, double confidence, Why why) {
+  Index most = 0;
+  for (const auto& of_side : keys)
+    for (const Index k : of_side)
+      if (k != kNone) most = std::max(most, k + 1);
+  // By key: the only operator, kNone for none, kSeveral for several.
+  constexpr Index kSeveral = kNone - 1;
+  std::array<std::vector<Index>, 2> only{std::vector<Index>(most, kNone), std::vector<Index>(most, kNone)};
+  for (const std::size_t s : kSides)
+    for (Index i = 0; i < m.side(s).size(); ++i)
+      if (const Index k = keys[s][i]; k != kNone && !m.is_matched(s, i))
+        only[s][k] = only[s][k] == kNone ? i : kSeveral;
+  Seeds out;
+  for (Index i = 0; i < m.side(0).size(); ++i) {
+    const Index k = keys[0][i];
+    if (k == kNone || only[0][k] != i || only[1][k] >= kSeveral) continue;
+    if (m.add(i, only[1][k], confidence, why)) out.emplace_back(i, only[1][k]);
+  }
+  return out;
+}
+
+}  // namespace graphopt::mapping

@@ -1,0 +1,88 @@
+// What is known of a mapping while it is made: pairs of operators, one to one, and why they are pairs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "graphopt/words.h"
+#include "mapping/side.h"
+
+namespace graphopt::mapping {
+
+enum class Why : std::uint8_t {
+  Given,       // the user says so
+  Names,       // equal names of operators and equal types
+  Cones,       // equal upstream and downstream cones, which no other operator has
+  Constants,   // equal contents of constants
+  Upstream,    // an equal upstream cone
+  Downstream,  // an equal downstream cone
+  Colour,      // an equal neighbourhood of a few steps
+  LateColour,  // the same, once others were pairs
+  Neighbours,  // neighbours of pairs, with the best score
+  Ambiguous,   // the same, but others have scores as good; the canonical order decides
+  Aligned,     // at one place of the canonical lines
+  Block,       // the best assignment within a block of equal operators
+};
+
+struct Pair {
+  Index a = 0, b = 0;
+  double confidence = 0;
+  Why why = Why::Given;
+};
+
+class Matching {
+ public:
+  // `a`, `b` outlive it.
+  Matching(const Side& a, const Side& b) : sides_{&a, &b} {
+    for (const std::size_t s : kSides) mates_[s].assign(sides_[s]->size(), kNone);
+  }
+
+  const Side& side(std::size_t s) const { return *sides_[s]; }
+  // The counterpart of an operator of side s; kNone: it has none.
+  Index mate(std::size_t s, Index op) const { return mates_[s][op]; }
+  bool is_matched(std::size_t s, Index op) const { return mates_[s][op] != kNone; }
+  // The pair of an operator under one number for both sides: that of its operator of A. Precondition: it is
+  // matched.
+  Index pair(std::size_t s, Index op) const { return s == 0 ? op : mates_[1][op]; }
+
+  // Returns false, and does nothing, if one of them has a counterpart.
+  bool add(Index a, Index b, double confidence, Why why);
+  std::span<const Pair> pairs() const { return pairs_; }  // in the order in which they were found
+
+ private:
+  std::array<const Side*, 2> sides_;
+  std::array<std::vector<Index>, 2> mates_;
+  std::vector<Pair> pairs_;
+};
+
+// Pairs that are seeds of others: operators of A and B.
+using Seeds = std::vector<std::pair<Index, Index>>;
+
+// Adds the pairs of unmatched operators with keys that one operator of each side has. `keys`: by side and
+// operator; kNone: it has no key. Returns them.
+Seeds match_unique(Matching& m, const std::array<std::vector<Index>, 2>& keys, double confidence, Why why);
+
+}  // namespace graphopt::mapping
+
+namespace graphopt {
+
+template <> struct Words<mapping::Why> {
+  static constexpr std::string_view plural = "reasons";
+  static constexpr std::array<std::string_view, 12> all = {"given",
+                                                           "equal names",
+                                                           "equal upstream and downstream cones",
+                                                           "equal constants",
+                                                           "equal upstream cone",
+                                                           "equal downstream cone",
+                                                           "unique neighbourhood",
+                                                           "unique neighbourhood of pairs",
+                                                           "neighbours and labels",
+                                                           "ambiguous",
+                                                           "aligned in canonical order",
+                                                           "assignment within equal operators"};
+};
+
+}  // namespace graphopt

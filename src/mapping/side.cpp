@@ -1,0 +1,235 @@
+#include "mapping/side.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "ir/canonical_order.h"
+#include "ops/families.h"
+#include "ops/node_facts.h"
+#include "ops/same_attributes.h"
+
+namespace graphopt::mapping {
+namespace {
+
+constexpr std::int64_t kStrong = 8;  // elements of a constant whose content says which it is
+
+Key type_key(const Model& m, NodeId n) {
+  Key key(KeyKind::Type);
+  if (m.kind(n) != OpKind::Opaque) return key.add(static_cast<std::uint64_t>(m.kind(n)));
+  return key.add(m.text(m.op(n).domain)).add(m.text(m.op(n).type));
+}
+
+// How a body computes is not asked here: its operators in the order of the walk, and how many there are.
+void add_body(Key& key, const Model& m, GraphId g) {
+  CanonicalOrder order(m);
+  order.compute(g);
+  key.add(order.nodes().size());
+  for (const std::uint32_t i : order.order()) {
+    const Hash128 type = type_key(m, order.nodes()[i]).hash();
+    key.add(type.low).add(type.high);
+  }
+}
+
+void add_tensor(Key& key, const Model& m, TensorId t) {
+  const Hash128 hash = m.content_hash(t);
+  key.add(hash.low).add(hash.high);
+}
+
+Hash128 attribute_key(const Model& m, const Attr& a) {
+  Key key(KeyKind::Attribute);
+  key.add(m.text(a.name)).add(static_cast<std::uint64_t>(a.kind)).add(m.text(a.ref));
+  key.add(static_cast<std::uint64_t>(a.i)).add(std::bit_cast<std::uint32_t>(a.f)).add(a.s);
+  for (const std::int64_t i : a.ints) key.add(static_cast<std::uint64_t>(i));
+  for (const float f : a.floats) key.add(std::bit_cast<std::uint32_t>(f));
+  for (const Bytes s : a.strings) key.add(s);
+  if (a.tensor) add_tensor(key, m, a.tensor);
+  for (const GraphId g : a.graphs) add_body(key, m, g);
+  return key.hash();
+}
+
+// Returns true if the elements are floats, several, and not all the same bits.
+bool says_which(const Model& m, TensorId t) {
+  const Tensor& tensor = m.tensor(t);
+  if (tensor.elements < kStrong || !is_float(tensor.dtype)) return false;
+  const std::optional<Bytes> raw = m.raw(t);
+  if (!raw || raw->size() % static_cast<std::size_t>(tensor.elements) != 0) return raw.has_value();
+  const std::size_t width = raw->size() / static_cast<std::size_t>(tensor.elements);
+  // Equal elements: the bytes are those of one element earlier.
+  return std::memcmp(raw->data(), raw->data() + width, raw->size() - width) != 0;
+}
+
+Index dims_label(std::span<const std::int64_t> dims, Labels& labels) {
+  Key key(KeyKind::Dims);
+  key.add(dims.size());
+  for (const std::int64_t d : dims) key.add(static_cast<std::uint64_t>(d));
+  return labels.of(key);
+}
+
+bool is_looked_through(const Model& m, const Inference& inference, NodeId n) {
+  const OpFacts& facts = facts_of(m, n);
+  if (m.input_count(n) == 0 || m.output_count(n) == 0) return false;
+  const ValueId x = m.input(n, 0), y = m.output(n, 0);
+  if (!x || !y || facts.purity != Purity::Pure) return false;
+  if (m.kind(n) == OpKind::Identity || m.kind(n) == OpKind::Dropout) return true;
+  if (inference.dtype(x) == DType::Undefined || inference.dtype(x) != inference.dtype(y)) return false;
+  return m.kind(n) == OpKind::Cast || (facts.cls == OpClass::Deformation && inference.same_shape(x, y));
+}
+
+}  // namespace
+
+Side::Side(const Model& model, const Inference& inference, GraphId graph, Labels& labels) : model_(&model) {
+  const std::size_t values = model.value_count();
+  producer_.assign(values, {kNone, 0});
+  constant_.assign(values, kNone);
+  for (const ValueId v : model.graph_inputs(graph))
+    if (!model.value(v).tensor) graph_inputs_.push_back(static_cast<Index>(v.index()));
+  for (std::size_t i = 0; i < model.graph_output_count(graph); ++i)
+    if (const ValueId v = model.graph_output(graph, i))
+      graph_outputs_.push_back(static_cast<Index>(v.index()));
+  number_operators(inference, graph, labels);
+  add_uses();
+  add_depths();
+}
+
+void Side::number_operators(const Inference& inference, GraphId graph, Labels& labels) {
+  const Model& m = *model_;
+  CanonicalOrder order(m);
+  order.compute(graph);
+  const auto constant_of = [&](ValueId v) {
+    const Index i = static_cast<Index>(v.index());
+    if (constant_[i] == kNone && m.value(v).tensor) add_constant(i, {}, m.value(v).tensor, labels);
+    return constant_[i];
+  };
+  for (const std::uint32_t at : order.order()) {
+    const NodeId n = order.nodes()[at];
+    if (m.kind(n) == OpKind::Constant) {
+      const ValueId v = m.output(n, 0);
+      if (v) add_constant(static_cast<Index>(v.index()), n, m.value(v).tensor, labels);
+      continue;
+    }
+    if (m.kind(n) == OpKind::Identity && m.output_count(n) == 1 && m.input(n, 0) && m.output(n, 0) &&
+        constant_of(m.input(n, 0)) != kNone && !m.is_graph_output(m.output(n, 0))) {
+      constant_[m.output(n, 0).index()] = constant_[m.input(n, 0).index()];
+      continue;
+    }
+    const Index i = static_cast<Index>(operators_.size());
+    Operator& o = operators_.emplace_back();
+    const OpFacts& facts = facts_of(m, n);
+    o.node = n;
+    o.kind = m.kind(n);
+    o.type = labels.of(type_key(m, n));
+    o.family = o.kind == OpKind::Opaque
+                   ? o.type
+                   : labels.of(Key(KeyKind::Family).add(static_cast<std::uint64_t>(family_of(o.kind))));
+    o.commutes = is_order_free(facts);
+    o.combines = combines_operands(facts);
+    o.is_transparent = is_looked_through(m, inference, n);
+    o.only_deforms = facts.cls == OpClass::Deformation || o.kind == OpKind::Cast;
+    for (std::size_t k = 0; k < m.input_count(n); ++k) {
+      const ValueId v = m.input(n, k);
+      inputs_.push_back(v ? static_cast<Index>(v.index()) : kNone);
+      if (v) constant_of(v);
+    }
+    for (const auto& [holder, v] : order.captures_of(n)) {
+      inputs_.push_back(static_cast<Index>(v.index()));
+      constant_of(v);
+    }
+    for (std::size_t k = 0; k < m.output_count(n); ++k) {
+      const ValueId v = m.output(n, k);
+      outputs_.push_back(v ? static_cast<Index>(v.index()) : kNone);
+      if (v) producer_[v.index()] = {i, static_cast<Index>(k)};
+    }
+    Key all(KeyKind::Attributes);
+    std::vector<Index> found;
+    for (const Attr& a : m.attrs(n))
+      if (!is_default_attribute(find_attribute(facts, m.text(a.name)), a))
+        found.push_back(labels.of(attribute_key(m, a)));
+    std::ranges::sort(found);
+    for (const Index a : found) all.add(a);
+    o.attributes = labels.of(all);
+    attributes_.insert(attributes_.end(), found.begin(), found.end());
+    o.shape = shape_label(i, inference, labels);
+    input_begin_.push_back(static_cast<Index>(inputs_.size()));
+    output_begin_.push_back(static_cast<Index>(outputs_.size()));
+    attribute_begin_.push_back(static_cast<Index>(attributes_.size()));
+    for (const Index v : inputs(i))
+      if (const Constant* c = v == kNone ? nullptr : constant(v);
+          c && c->elements >= std::max(kStrong, o.main_elements + 1)) {
+        o.main = c->shape;
+        o.main_elements = c->elements;
+      }
+  }
+}
+
+// `node`: a Constant node that may have no tensor.
+void Side::add_constant(Index value, NodeId node, TensorId tensor, Labels& labels) {
+  const Model& m = *model_;
+  Constant& c = constants_.emplace_back();
+  constant_[value] = static_cast<Index>(constants_.size() - 1);
+  Key content(KeyKind::Payload);
+  if (tensor) {
+    add_tensor(content, m, tensor);
+    c.shape = dims_label(m.tensor(tensor).dims, labels);
+    c.elements = m.tensor(tensor).elements;
+    c.is_strong = says_which(m, tensor);
+  } else {
+    for (const Attr& a : node ? m.attrs(node) : std::span<const Attr>()) {
+      const Hash128 hash = attribute_key(m, a);
+      content.add(hash.low).add(hash.high);
+    }
+  }
+  c.content = labels.of(content);
+}
+
+Index Side::shape_label(Index op, const Inference& inference, Labels& labels) {
+  const Model& m = *model_;
+  const NodeId n = operators_[op].node;
+  Key key(KeyKind::Shape);
+  bool first = true;
+  for (const ValueId v : m.outputs(n)) {
+    if (!v) continue;
+    std::vector<std::int64_t> dims;
+    const bool has_rank = inference.has_rank(v);
+    if (has_rank)
+      for (const DimId d : inference.dims(v)) dims.push_back(m.dims.value(d).value_or(-1));
+    key.add(has_rank ? dims_label(dims, labels) : kNone);
+    if (!first) continue;
+    first = false;
+    operators_[op].has_shape = has_rank && std::ranges::find(dims, -1) == dims.end();
+    has_rank_.push_back(has_rank);
+    dims_.insert(dims_.end(), dims.begin(), dims.end());
+  }
+  if (first) has_rank_.push_back(false);
+  dim_begin_.push_back(static_cast<Index>(dims_.size()));
+  return labels.of(key);
+}
+
+void Side::add_uses() {
+  use_begin_.assign(value_count() + 1, 0);
+  for (const Index v : inputs_)
+    if (v != kNone) ++use_begin_[v + 1];
+  for (std::size_t v = 1; v < use_begin_.size(); ++v) use_begin_[v] += use_begin_[v - 1];
+  uses_.resize(use_begin_.back());
+  std::vector<Index> next(use_begin_.begin(), use_begin_.end() - 1);
+  for (Index i = 0; i < size(); ++i)
+    for (Index k = 0; k < inputs(i).size(); ++k)
+      if (const Index v = inputs(i)[k]; v != kNone) uses_[next[v]++] = {i, k};
+}
+
+// The canonical order is topological.
+void Side::add_depths() {
+  Index deepest = 1;
+  for (Index i = 0; i < size(); ++i) {
+    Index depth = 0;
+    for (const Index v : inputs(i))
+      if (v != kNone && is_computed(v)) depth = std::max(depth, operators_[producer(v).op].depth + 1);
+    operators_[i].depth = depth;
+    deepest = std::max(deepest, depth);
+  }
+  for (Operator& o : operators_) o.place = static_cast<double>(o.depth) / deepest;
+}
+
+}  // namespace graphopt::mapping

@@ -1,0 +1,110 @@
+// One side of a mapping: the operators of a graph and the values between them, as flat arrays.
+//
+// Problem: two exporters write one computation with other names, in another order, with constants in other
+// places and with nodes that do nothing. Method: operators are numbered in canonical order (ir/
+// canonical_order.h), so that neither names nor the order of the file count. Constants are no operators:
+// initializers, Constant nodes, and Identity of a constant. What an operator is, its attributes and shapes
+// are labels that both sides share. Operators that several spell alike are of one family (ops/families.h).
+// Memory: some hundred bytes for each operator; weights are hashed once, and not kept.
+//
+//   w = Constant ()  y = Add (x, w)    =>    one operator, Add, whose second operand is a constant
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "infer/infer.h"
+#include "ir/model.h"
+#include "mapping/labels.h"
+
+namespace graphopt::mapping {
+
+struct Use {
+  Index op = 0, slot = 0;
+  friend auto operator<=>(const Use&, const Use&) = default;
+};
+
+// A constant that operators read.
+struct Constant {
+  Index content = kNone;  // label of type, dims and elements
+  Index shape = kNone;    // label of the dims
+  std::int64_t elements = 0;
+  bool is_strong = false;  // floats, several of them and not all equal: its content says which it is
+};
+
+struct Operator {
+  NodeId node;
+  OpKind kind = OpKind::Opaque;
+  Index type = kNone;    // label of the operator's domain and name
+  Index family = kNone;  // label; operators of one family may stand for each other
+  Index shape = kNone;   // label of the dims of its results, open dims alike
+  Index attributes = kNone;
+  Index depth = 0;     // operators on the longest way from the inputs
+  double place = 0;    // its depth, as a share of the greatest one
+  Index main = kNone;  // label of the dims of its largest constant, if that has 8 elements at least
+  std::int64_t main_elements = 0;
+  bool commutes = false;        // its first two operands
+  bool is_transparent = false;  // result 0 is operand 0
+  bool combines = false;        // ops/families.h
+  bool only_deforms = false;    // the same elements in other dims or another type
+  bool has_shape = false;       // the dims of its first result are numbers
+};
+
+class Side {
+ public:
+  // `labels` is that of both sides. The model and the inference outlive it.
+  Side(const Model& model, const Inference& inference, GraphId graph, Labels& labels);
+
+  const Model& model() const { return *model_; }
+  std::size_t size() const { return operators_.size(); }
+  const Operator& op(Index i) const { return operators_[i]; }
+
+  // Values are numbered by ValueId.
+  std::span<const Index> inputs(Index op) const { return slice(inputs_, input_begin_, op); }
+  std::span<const Index> outputs(Index op) const {
+    return slice(outputs_, output_begin_, op);
+  }  // kNone: unused
+  std::span<const Index> attributes(Index op) const { return slice(attributes_, attribute_begin_, op); }
+  std::span<const Use> uses(Index value) const {
+    return std::span(uses_).subspan(use_begin_[value], use_begin_[value + 1] - use_begin_[value]);
+  }
+  bool is_computed(Index value) const { return producer_[value].op != kNone; }
+  // The operator that makes a value, and which of its results it is. Precondition: is_computed().
+  Use producer(Index value) const { return producer_[value]; }
+  const Constant* constant(Index value) const {
+    return constant_[value] == kNone ? nullptr : &constants_[constant_[value]];
+  }
+  std::span<const Index> graph_inputs() const { return graph_inputs_; }    // values
+  std::span<const Index> graph_outputs() const { return graph_outputs_; }  // the same
+  std::size_t value_count() const { return producer_.size(); }
+
+  // The dims of the first result; an open dim is -1. Empty where has_shape() and the rank is 0.
+  std::span<const std::int64_t> dims(Index op) const { return slice(dims_, dim_begin_, op); }
+  bool has_rank(Index op) const { return has_rank_[op]; }
+
+ private:
+  template <class T>
+  static std::span<const T> slice(const std::vector<T>& of, const std::vector<Index>& begin, Index i) {
+    return std::span(of).subspan(begin[i], begin[i + 1] - begin[i]);
+  }
+  void number_operators(const Inference& inference, GraphId graph, Labels& labels);
+  void add_constant(Index value, NodeId node, TensorId tensor, Labels& labels);
+  void add_uses();
+  void add_depths();
+  Index shape_label(Index op, const Inference& inference, Labels& labels);
+
+  const Model* model_;
+  std::vector<Operator> operators_;
+  std::vector<Index> inputs_, outputs_, attributes_;
+  std::vector<Index> input_begin_{0}, output_begin_{0}, attribute_begin_{0}, dim_begin_{0};
+  std::vector<std::int64_t> dims_;
+  std::vector<bool> has_rank_;
+  std::vector<Use> producer_, uses_;
+  std::vector<Index> use_begin_, constant_;
+  std::vector<Constant> constants_;
+  std::vector<Index> graph_inputs_, graph_outputs_;
+};
+
+}  // namespace graphopt::mapping

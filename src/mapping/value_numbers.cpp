@@ -1,0 +1,102 @@
+#include "mapping/value_numbers.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace graphopt::mapping {
+namespace {
+
+class Numbering {
+ public:
+  Numbering(const Matching& m, const View& view, const Ends& ends, bool weights, Labels& labels)
+      : m_(m), view_(view), ends_(ends), weights_(weights), labels_(labels) {}
+
+  ValueNumbers all() {
+    for (const std::size_t s : kSides) {
+      const Index size = static_cast<Index>(m_.side(s).size());
+      out_.forward[s].resize(size);
+      out_.backward[s].resize(size);
+      for (Index i = 0; i < size; ++i) out_.forward[s][i] = forward(s, i);
+      for (Index i = size; i-- > 0;) out_.backward[s][i] = backward(s, i);
+      for (Index i = 0; i < size; ++i)
+        out_.both[s].push_back(
+            labels_.of(Key(KeyKind::Both).add(out_.forward[s][i]).add(out_.backward[s][i])));
+    }
+    return std::move(out_);
+  }
+
+ private:
+  Key begin(KeyKind kind, const Operator& o) const {
+    Key key(kind);
+    key.add(o.type).add(o.attributes);
+    return key;
+  }
+
+  Index operand(std::size_t s, Index value) const {
+    if (value == kNone) return labels_.of(Key(KeyKind::Nothing));
+    const Side& side = m_.side(s);
+    const Index v = view_.source(s, value, false);
+    if (const Constant* c = side.constant(v))
+      return labels_.of(Key(KeyKind::Constant).add(constant_label(*c, weights_)));
+    if (!side.is_computed(v)) return labels_.of(Key(KeyKind::Input).add(ends_.input[s][v]).add(s_of(s, v)));
+    const Use by = side.producer(v);
+    return labels_.of(Key(KeyKind::Made).add(out_.forward[s][by.op]).add(by.slot));
+  }
+  // Values from outside of the graph that are no inputs of it: none is another one's counterpart.
+  std::uint64_t s_of(std::size_t s, Index v) const {
+    return ends_.input[s][v] != kNone ? 0 : 1 + 2 * std::uint64_t{v} + static_cast<std::uint64_t>(s);
+  }
+
+  Index forward(std::size_t s, Index op) const {
+    const Operator& o = m_.side(s).op(op);
+    std::vector<Index> operands;
+    for (const Index v : m_.side(s).inputs(op)) operands.push_back(operand(s, v));
+    if (o.commutes) std::ranges::sort(operands);
+    Key key = begin(KeyKind::Forward, o);
+    for (const Index x : operands) key.add(x);
+    return labels_.of(key);
+  }
+
+  Index backward(std::size_t s, Index op) const {
+    const Side& side = m_.side(s);
+    const Operator& o = side.op(op);
+    Key key = begin(KeyKind::Backward, o);
+    for (const Index v : side.inputs(op))
+      if (const Constant* c = v == kNone ? nullptr : side.constant(v)) key.add(constant_label(*c, weights_));
+    using Reader = std::tuple<Index, Index, Index, Index>;  // result, what reads it, its number, slot
+    std::vector<Reader> readers;
+    for (Index k = 0; k < side.outputs(op).size(); ++k) {
+      std::vector<Index> open{side.outputs(op)[k]};
+      while (!open.empty()) {
+        const Index v = open.back();
+        open.pop_back();
+        if (v == kNone) continue;
+        if (ends_.output[s][v] != kNone) readers.emplace_back(k, 0, ends_.output[s][v], 0);
+        for (const Use& use : side.uses(v)) {
+          const Operator& reader = side.op(use.op);
+          if (reader.is_transparent && use.slot == 0) open.push_back(side.outputs(use.op)[0]);
+          else readers.emplace_back(k, 1, out_.backward[s][use.op], reader.commutes ? 0 : use.slot);
+        }
+      }
+    }
+    std::ranges::sort(readers);
+    for (const auto& [result, kind, number, slot] : readers) key.add(result).add(kind).add(number).add(slot);
+    return labels_.of(key);
+  }
+
+  const Matching& m_;
+  const View& view_;
+  const Ends& ends_;
+  const bool weights_;
+  Labels& labels_;
+  ValueNumbers out_;
+};
+
+}  // namespace
+
+ValueNumbers number_values(const Matching& m, const View& view, const Ends& ends, bool weights,
+                           Labels& labels) {
+  return Numbering(m, view, ends, weights, labels).all();
+}
+
+}  // namespace graphopt::mapping
