@@ -83,6 +83,7 @@ struct RunReport {
     std::optional<std::uint64_t> planned_peak;  // of one request, the largest of them, by the manifest
     std::optional<std::uint64_t> budget;
     std::uint64_t loaded_bytes = 0, stored_bytes = 0;  // from and to the memory outside
+    std::uint64_t waits = 0;                           // subgraphs that waited for memory
     std::uint64_t spills = 0, failures = 0;
   };
   // OUT in its parts, or the model of a bucket.

@@ -31,6 +31,8 @@ class RunDevice:
     loaded_bytes: int
     """From the memory outside of the device."""
     stored_bytes: int
+    waits: int
+    """Subgraphs that waited for memory."""
     spills: int
     failures: int
 

@@ -50,6 +50,7 @@ void add_networks(RunReport& report, const std::vector<RunNetwork>& networks) {
       device.budget = engine.budget(d);
       device.loaded_bytes = c.loaded_bytes;
       device.stored_bytes = c.stored_bytes;
+      device.waits = c.waits;
       device.spills = c.spills;
       device.failures = c.failures;
     }

@@ -31,6 +31,7 @@ Json network_json(const RunReport::Network& n) {
                        {"budget", or_null(d.budget)},
                        {"loaded_bytes", d.loaded_bytes},
                        {"stored_bytes", d.stored_bytes},
+                       {"waits", d.waits},
                        {"spills", d.spills},
                        {"failures", d.failures}});
   Json& subgraphs = out["subgraphs"] = Json::array();

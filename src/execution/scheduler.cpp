@@ -107,7 +107,11 @@ std::optional<Task> Scheduler::next(Index device) {
     if (state == CopyState::Resident) missing -= r.plan->copies()[c].bytes;
   }
   const auto evicted = victims(device, r, subgraph, id, missing);
-  if (!evicted) return std::nullopt;
+  if (!evicted) {
+    if (d.waiting != Key{id, place}) ++d.counts.waits;
+    d.waiting = Key{id, place};
+    return std::nullopt;
+  }
   d.queue.erase(d.queue.begin());
   std::uint64_t room = 0;
   Task task;

@@ -110,6 +110,7 @@ struct DeviceCounts {
   std::uint64_t loads = 0, loaded_bytes = 0, stores = 0, stored_bytes = 0;
   std::uint64_t spills = 0, evictions = 0;  // evicted copies that were stored for it, and all
   std::uint64_t runs = 0, failures = 0, opened = 0;
+  std::uint64_t waits = 0;  // subgraphs at the head of the queue for which there was no memory at first
 };
 
 class Scheduler {
@@ -218,6 +219,7 @@ class Scheduler {
     std::uint64_t evictable_bytes = 0;
     std::uint64_t dropping = 0;  // bytes of drops that are not done
     std::uint64_t slack = 0;     // bytes of copies that are being evicted and that no task gets
+    std::optional<Key> waiting;  // the last one that waited for memory
     std::uint64_t failures = 0;  // in a row
     bool open = false;
     Nanoseconds next_probe = 0;

@@ -138,6 +138,7 @@ def test_budgets(tool, folder):
     tight = report_of(tool("run", path, *words, "--budget", "npu=768"))
     npu = next(d for d in tight["networks"][0]["devices"] if d["id"] == "npu")
     expect(npu["peak"] == 768 and tight["requests"]["by_fallback"] == 0, npu)
+    expect(npu["waits"] == 0, npu)  # one worker: what is there leaves
     report = report_of(tool("run", path, *words, "--budget", "npu=100"))
     expect(report["requests"]["by_fallback"] == 12, report["requests"])
     refused(

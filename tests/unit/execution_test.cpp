@@ -124,5 +124,31 @@ TEST(Execution, OneRequestNeedsTheMemoryOfItsPlan) {
   EXPECT_GT(with_evictions, 100);
 }
 
+// Two requests of 60 bytes on a device with 100: the second one waits for the first, and counts once.
+TEST(Execution, WaitsForMemoryAreCounted) {
+  schedule::Problem p;
+  p.devices = 1;
+  p.values = {{.from = {}, .to = {0}, .bytes = 0},
+              {.from = 0, .to = {}, .bytes = 60, .network_output = true}};
+  p.subgraphs = {{.device = 0, .inputs = {0}, .outputs = {1}, .ns = {}}};
+  auto plan = Plan::make(p, {0}, schedule::Retain::Outputs);
+  ASSERT_TRUE(plan.has_value());
+  const auto shared = std::make_shared<const Plan>(*std::move(plan));
+  Limits limits;
+  limits.devices = {{100}};
+  limits.in_flight = 2;
+  Scheduler scheduler(limits);
+  for (const Sequence id : {1, 2}) scheduler.submit(id, {.plan = shared, .fallback = nullptr}, 0);
+  const auto first = scheduler.next(0);
+  ASSERT_TRUE(first.has_value());
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(scheduler.next(0).has_value());
+  EXPECT_EQ(scheduler.counts(0).waits, 1U);
+  scheduler.dropped(scheduler.done(*first, 1), 2);
+  const auto second = scheduler.next(0);
+  ASSERT_TRUE(second.has_value());
+  EXPECT_EQ(second->request, 2U);
+  EXPECT_EQ(scheduler.counts(0).waits, 1U);
+}
+
 }  // namespace
 }  // namespace graphopt::execution

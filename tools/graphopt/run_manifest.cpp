@@ -233,14 +233,14 @@ std::string text_of(const RunReport::Network& n, bool all) {
   if (n.models.size() > 1)
     for (const RunReport::Model& m : n.models)
       if (m.requests > 0) out += fmt::format("  {:>9} requests by {}\n", m.requests, visible(m.file));
-  out += fmt::format("  {:<24}{:>9}{:>8}{:>12}{:>12}{:>12}{:>8}\n", "device", "runs", "busy", "peak",
-                     "planned", "budget", "spills");
+  out += fmt::format("  {:<24}{:>9}{:>8}{:>12}{:>12}{:>12}{:>8}{:>8}\n", "device", "runs", "busy", "peak",
+                     "planned", "budget", "waits", "spills");
   const auto size = [](const std::optional<std::uint64_t>& bytes) {
     return bytes ? size_text(*bytes) : std::string("-");
   };
   for (const RunReport::Device& d : n.devices)
-    out += fmt::format("  {:<24}{:>9}{:>6.0f} %{:>12}{:>12}{:>12}{:>8}\n", visible(d.id), d.runs,
-                       d.busy * 100, size(d.peak), size(d.planned_peak), size(d.budget), d.spills);
+    out += fmt::format("  {:<24}{:>9}{:>6.0f} %{:>12}{:>12}{:>12}{:>8}{:>8}\n", visible(d.id), d.runs,
+                       d.busy * 100, size(d.peak), size(d.planned_peak), size(d.budget), d.waits, d.spills);
   if (!all) return out;
   out += fmt::format("  {:<24}{:<16}{:>9}{:>12}{:>12}\n", "subgraph", "device", "runs", "mean", "longest");
   std::string_view model = n.models.front().file;
