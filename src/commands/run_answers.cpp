@@ -19,7 +19,7 @@ bool is_same(const HostValue& a, const HostValue& b) {
 
 // Adds a comparison.
 RunReport::Check& count(std::optional<RunReport::Check>& check) {
-  if (!check) check.emplace();
+  if (!check) check = RunReport::Check{};
   ++check->compared;
   return *check;
 }

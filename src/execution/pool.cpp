@@ -192,9 +192,9 @@ void Pool::drop(Scheduler::Drops drops, Lock& lock) {
 void Pool::after_change() {
   assert(scheduler_.broken().empty());
   bool any = false;
-  for (Scheduler::Ended& e : scheduler_.take_ended()) {
+  for (const Scheduler::Ended& e : scheduler_.take_ended()) {
     Ended out;
-    static_cast<Scheduler::Ended&>(out) = std::move(e);
+    static_cast<Scheduler::Ended&>(out) = e;
     out.submitted = submitted_.extract(out.request).mapped();
     out.ended = now();
     if (auto error = errors_.extract(out.request)) out.error = std::move(error.mapped());
