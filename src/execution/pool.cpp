@@ -13,13 +13,18 @@ Pool::Pool(Options options, Devices& devices)
     if (groups_.empty() || !options.one_thread) groups_.push_back(std::make_unique<Group>());
     groups_.back()->devices.push_back(d);
   }
-  for (const auto& group : groups_) {
-    const std::size_t threads = options.one_thread ? 1 : options.workers[group->devices.front()];
-    for (std::size_t worker = 0; worker < threads; ++worker)
-      threads_.emplace_back(
-          [this, g = group.get(), worker](const std::stop_token& stop) { work(stop, *g, worker); });
+  try {
+    for (const auto& group : groups_) {
+      const std::size_t threads = options.one_thread ? 1 : options.workers[group->devices.front()];
+      for (std::size_t worker = 0; worker < threads; ++worker)
+        threads_.emplace_back(
+            [this, g = group.get(), worker](const std::stop_token& stop) { work(stop, *g, worker); });
+    }
+    threads_.emplace_back([this](const std::stop_token& stop) { keep_time(stop); });
+  } catch (...) {
+    end_threads();  // those that there are wait, and would be waited for
+    throw;
   }
-  threads_.emplace_back([this](const std::stop_token& stop) { keep_time(stop); });
 }
 
 Pool::~Pool() {
@@ -28,6 +33,10 @@ Pool::~Pool() {
     Lock lock(mutex_);
     has_ended_.wait(lock, [this] { return scheduler_.unfinished() == 0; });
   }
+  end_threads();
+}
+
+void Pool::end_threads() {
   for (std::jthread& t : threads_) t.request_stop();
   {
     // A thread that has looked at its token and not waited yet is woken, too.

@@ -60,7 +60,7 @@ class Pool {
     Nanoseconds submitted = 0, ended = 0;  // of the pool's clock
   };
 
-  // `devices` outlives the pool.
+  // `devices` outlives the pool. Throws std::system_error where the system gives no more threads.
   Pool(Options options, Devices& devices);
   ~Pool();  // cancels what has not ended, and waits until it has
   Pool(const Pool&) = delete;
@@ -103,6 +103,7 @@ class Pool {
   void after_change();
   void keep_time(const std::stop_token& stop);
   void expire(Lock& lock);
+  void end_threads();
 
   Devices& devices_;
   const std::size_t limit_;  // requests

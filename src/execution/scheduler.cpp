@@ -32,8 +32,9 @@ void Scheduler::admit(Drops& drops, Nanoseconds now) {
     const Plan* fallback = r.submission.fallback.get();
     const bool has_room = fits(*r.submission.plan, r.failure);
     Failure none;
-    if (has_room && (fallback == nullptr || is_usable(*r.submission.plan, now))) start(id, r, Way::Devices);
-    else if (fallback != nullptr && fits(*fallback, none)) start(id, r, Way::Fallback);
+    const bool has_fallback = fallback != nullptr && fits(*fallback, none);
+    if (has_room && (!has_fallback || is_usable(*r.submission.plan, now))) start(id, r, Way::Devices);
+    else if (has_fallback) start(id, r, Way::Fallback);
     else begin_end(id, r, RequestState::Failed, false, drops);
     settle(id, r, drops);
   }
@@ -296,7 +297,8 @@ Scheduler::Drops Scheduler::failed(const Task& task, bool may_pass, bool evictin
   Request& r = requests_.at(task.request);
   Stage& stage = r.stages[task.subgraph];
   --r.running;
-  count_failure(task.device, now);
+  // One that was stopped says nothing of its device.
+  if (r.end == RequestState::Running) count_failure(task.device, now);
   const bool again = r.end == RequestState::Running && may_pass && stage.tries < limits_.retries;
   ++stage.tries;
   if (again) ++r.retries;

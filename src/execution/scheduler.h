@@ -60,7 +60,7 @@ enum class FailureKind : std::uint8_t {
 };
 struct Failure {
   FailureKind kind = FailureKind::None;
-  Index subgraph = 0;  // of the plan of the last way that was tried
+  Index subgraph = 0;  // Misfit: of the plan of the devices; Error: of that of the last way that was tried
 };
 
 // A copy of a value that leaves: of a device, or the one outside.

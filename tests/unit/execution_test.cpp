@@ -65,6 +65,8 @@ TEST(Execution, DrawnPlansEndWithTheirResultsAndLeaveNothing) {
     for (const Scheduler::Ended& e : sim.ended()) {
       ASSERT_TRUE(!is_calm || e.failure.kind != FailureKind::None || e.state == RequestState::Done)
           << "seed " << seed << ": a request failed without an error";
+      ASSERT_TRUE(e.state != RequestState::Failed || e.failure.kind != FailureKind::None)
+          << "seed " << seed << ": nothing says why a request failed";
       done += e.state == RequestState::Done && e.way == Way::Devices ? 1 : 0;
       fallback += e.state == RequestState::Done && e.way == Way::Fallback ? 1 : 0;
       failed += e.state == RequestState::Failed ? 1 : 0;
