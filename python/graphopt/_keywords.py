@@ -161,7 +161,7 @@ class RunOptions(TypedDict, total=False):
     request_timeout: Union[float, str]
     """Seconds (or "1m") after which a request is given up."""
     retries: int
-    """Run a subgraph again so often after an error that may pass (0)."""
+    """Run a subgraph again so often after an error of its device (0)."""
     fallback: Literal["host", "none"]
     """host (default): where a part fails, OUT answers as a whole; none."""
     device: Mapping[str, Literal["cpu"]]

@@ -13,6 +13,7 @@
 #include <new>
 #include <numeric>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "commands/run_answers.h"
@@ -89,6 +90,10 @@ class ManifestRun {
       if (n.is_used && (o_.check_whole || !o_.test_data.empty()))
         if (Status read = read_tolerance(n); !read) return read;
     answers_.emplace(o_, writes_folder_, report_);
+    // What was asked for is told, also where nothing could be compared.
+    if (o_.check_sequential) report_.sequential = RunReport::Check{};
+    if (o_.check_whole) report_.whole = RunReport::Check{};
+    if (!o_.test_data.empty()) report_.test_data = RunReport::Check{};
     warm_up();
     return Done{};
   }
@@ -189,11 +194,42 @@ class ManifestRun {
     return std::move(drawn->inputs);
   }
 
+  std::vector<std::string> files_that_are_read() const {
+    std::vector<std::string> out;
+    if (!o_.requests.empty()) out.push_back(o_.requests);
+    for (const RunNetwork& n : networks_) {
+      out.push_back(n.path);
+      for (const deploy::File& f : n.manifest.files) out.push_back(folder_of(n.path) + "/" + f.path);
+    }
+    for (const Line& line : lines_)
+      if (const auto* files = std::get_if<std::vector<runner::GivenFile>>(&line.source))
+        for (const runner::GivenFile& f : *files) out.push_back(f.file);
+    return out;
+  }
+
+  // Whether a file is that of an output.
+  bool is_written(const std::string& file) const {
+    std::error_code none;
+    if (!writes_folder_) return fs::equivalent(file, o_.output, none);
+    const fs::path path(file);
+    if (path.extension() != ".npz" || !fs::equivalent(folder_of(file), o_.output, none)) return false;
+    const std::string stem = path.stem();
+    return std::ranges::any_of(lines_, [&](const Line& line) {
+      return line.numbered ? stem.starts_with(line.id + ".") : stem == line.id;
+    });
+  }
+
   // A folder for several requests, and for one where it is there or its name says so.
   Status prepare_output() {
     if (o_.output.empty()) return Done{};
     std::error_code error;
     writes_folder_ = report_.requests != 1 || o_.output.ends_with('/') || fs::is_directory(o_.output, error);
+    for (const std::string& file : files_that_are_read())
+      if (is_written(file))
+        return Error{ErrorKind::Usage,
+                     {file, {}, {}, {}, {}},
+                     "it is read, and -o would replace it",
+                     "give the outputs another name or folder"};
     if (!writes_folder_) return Done{};
     fs::create_directories(o_.output, error);
     if (fs::is_directory(o_.output, error)) return Done{};
@@ -219,13 +255,14 @@ class ManifestRun {
   void warm_up() {
     if (o_.warm_up == 0) return;
     std::set<std::pair<std::size_t, std::size_t>> done;  // networks and models
-    for (const Line& line : lines_) {
+    constexpr std::size_t kMostLines = 1000;             // a longer list is not read once more for it
+    for (const Line& line : std::span(lines_).first(std::min(kMostLines, lines_.size()))) {
       const Engine& engine = *networks_[line.place].engine;
       if (observer_.stop_requested() || done.size() == all_models()) return;
       const auto inputs = inputs_of(line, 0);
       const auto model = inputs ? engine.model_of(*inputs) : inputs.errors();
       if (!model || !done.emplace(line.place, *model).second) continue;
-      for (std::uint64_t i = 0; i < o_.warm_up; ++i)
+      for (std::uint64_t i = 0; i < o_.warm_up && !observer_.stop_requested(); ++i)
         if (!engine.run_alone(*inputs, execution::Way::Devices)) break;
     }
   }
@@ -272,7 +309,7 @@ class ManifestRun {
   }
 
   std::chrono::nanoseconds timeout() const {
-    return std::chrono::nanoseconds(std::llround(o_.request_timeout * 1e9));
+    return std::chrono::nanoseconds(std::llround(std::ceil(o_.request_timeout * 1e9)));
   }
 
   void finish() {

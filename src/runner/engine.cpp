@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -62,8 +63,13 @@ Status Engine::open(const std::string& path, const EngineOptions& options) {
   limits_.in_flight = options.mode != Mode::Overlap ? 1 : options.in_flight;
   if (limits_.in_flight == 0) limits_.in_flight = usual_window();
   planned_.assign(manifest_.devices.size(), 0);
-  pool_ = std::make_unique<execution::Pool>(
-      execution::Pool::Options{.limits = limits_, .workers = workers_, .one_thread = is_sync}, *devices_);
+  try {
+    pool_ = std::make_unique<execution::Pool>(
+        execution::Pool::Options{.limits = limits_, .workers = workers_, .one_thread = is_sync}, *devices_);
+  } catch (const std::system_error&) {
+    return of_file(ErrorKind::Limit, path, "the system gives no thread for each worker",
+                   "lower --workers, or raise the limit");
+  }
   return Done{};
 }
 
@@ -125,6 +131,11 @@ Status Engine::read_options(const EngineOptions& options) {
   for (const auto& [id, count] : options.workers) {
     const Result<Index> d = number_of(id);
     if (!d) return d.errors();
+    if (count == 0 || count > kMostWorkers)
+      return Error{ErrorKind::Usage,
+                   {},
+                   std::to_string(count) + " is no number of workers for device '" + id + "'",
+                   "give 1 to " + std::to_string(kMostWorkers)};
     workers_[*d] = count;
   }
   for (const auto& [id, bytes] : options.budgets) {
@@ -132,6 +143,12 @@ Status Engine::read_options(const EngineOptions& options) {
     if (!d) return d.errors();
     limits_.devices[*d].budget = bytes;
   }
+  if (options.in_flight > kMostInFlight)
+    return Error{ErrorKind::Usage,
+                 {},
+                 std::to_string(options.in_flight) + " requests at once are too many",
+                 "give " + std::to_string(kMostInFlight) + " at most"};
+  if (options.mode == Mode::Sync) workers_.assign(ids.size(), 1);  // one thread runs all
   for (const std::string& id : options.on_host)
     if (const Result<Index> d = number_of(id); !d) return d.errors();
   return Done{};
@@ -210,6 +227,14 @@ Result<Engine::Routed> Engine::route(const std::vector<NamedValue>& inputs) cons
         out.inputs = *std::move(values);
         at = buckets_->padded(out.extents, *model);
       }
+  const Stages& parts = model(out.model);
+  for (std::size_t i = 0; i < out.inputs.size(); ++i)
+    if (out.inputs[i] && parts.is_constant[i])
+      return Error{ErrorKind::Usage,
+                   {},
+                   "input '" + parts.inputs[i].name +
+                       "' is a constant of the parts, since the model is older than IR version 4",
+                   "leave it out, or write the model with --ir-version 10"};
   auto plan = models_[out.model].planned->plan(at);
   if (!plan) return plan.errors();
   out.plan = *std::move(plan);
@@ -296,9 +321,7 @@ Answer Engine::answer_of(execution::Pool::Ended ended) {
   if (ended.failure.kind == execution::FailureKind::Misfit)
     out.error = Error{ErrorKind::Limit,
                       {},
-                      "subgraph '" +
-                          (ended.way == execution::Way::Fallback ? whole_->stages() : model(sent.model))
-                              .ids[ended.failure.subgraph] +
+                      "subgraph '" + model(sent.model).ids[ended.failure.subgraph] +
                           "' needs more memory than its device has for tensors",
                       "raise the budget, or let the fallback answer"};
   const std::vector<RuntimeValue> values = devices_->take(ended);

@@ -36,11 +36,14 @@ enum class Mode : std::uint8_t {
   Sync,     // one subgraph at a time, in the order of the manifest, on one thread
 };
 
+inline constexpr std::size_t kMostWorkers = 256, kMostInFlight = 1024;
+
 struct EngineOptions {
   std::string ort;  // the library of ONNX Runtime; empty: it is searched (runtime/ort.h)
   Mode mode = Mode::Overlap;
-  std::size_t in_flight = 0;  // requests at once; 0: as many as keep the devices busy and fit the budgets
-  // By id of a device; without an entry 1 worker, and the budget of the manifest.
+  // Requests at once, kMostInFlight at most; 0: as many as keep the devices busy and fit the budgets.
+  std::size_t in_flight = 0;
+  // By id of a device; without an entry 1 worker (kMostWorkers at most), and the budget of the manifest.
   std::map<std::string, std::size_t> workers;
   std::map<std::string, std::uint64_t> budgets;  // bytes
   std::uint64_t retries = 0;                     // of a subgraph, after an error that may pass

@@ -106,8 +106,12 @@ class InputChecker {
         break;
       case ValueKind::Sequence:
         if (v.kind != HostValue::Kind::Sequence) return is_not("a sequence");
+        // Dims of elements are equal neither to each other nor to those of other inputs, whatever their
+        // names.
+        compares_symbols_ = false;
         for (std::size_t i = 0; !type.elem.empty() && i < v.items.size(); ++i)
           value(fmt::format("{}, element {}", where, i), type.elem[0], v.items[i]);
+        compares_symbols_ = true;
         break;
       case ValueKind::Map:
         if (v.kind == HostValue::Kind::Map) map(where, type, v);
@@ -154,7 +158,7 @@ class InputChecker {
       return;
     }
     const auto* text = std::get_if<std::string>(&wanted);
-    if (!text) return;
+    if (!text || !compares_symbols_) return;
     if (const DimId formula = names_.contains(*text) ? DimId{} : pool_.expression(*text, names_)) {
       formulas_.emplace_back(formula, given);
       return;
@@ -204,6 +208,7 @@ class InputChecker {
   DimPool pool_;
   std::unordered_set<std::string_view> names_;
   Extents extents_;
+  bool compares_symbols_ = true;
   std::map<std::string, Dim, std::less<>> first_;  // by symbol: where its extent was seen
   std::vector<std::pair<DimId, Dim>> formulas_;
   Errors errors_;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -93,7 +94,10 @@ class InputLoader {
 
   std::optional<std::string_view> bytes_of(const std::string& file) {
     const auto [at, added] = images_.try_emplace(file);
-    if (added) {
+    std::error_code none;
+    if (added && std::filesystem::exists(file, none) && !std::filesystem::is_regular_file(file, none)) {
+      refuse(file, "it is no regular file, and inputs are read more than once", "write the array to a file");
+    } else if (added) {
       auto image = FileImage::open(file);
       if (image) at->second = *std::move(image);
       else refuse(image.errors());

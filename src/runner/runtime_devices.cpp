@@ -100,7 +100,7 @@ RuntimeDevices::Outcome RuntimeDevices::run(const Task& task, std::size_t worker
     const std::lock_guard lock(live->mutex);
     live->runs.erase(&run);
   }
-  if (!results) return Fault{results.error(), false};
+  if (!results) return Fault{results.error(), run.may_pass()};
   for (std::size_t i = 0; i < stage.made.size(); ++i)
     if (stage.made[i]) memory[*stage.made[i]] = std::move((*results)[i]);
   return {};

@@ -72,6 +72,7 @@ Stages described(const deploy::Manifest& manifest, const deploy::PartitionedNetw
   for (Index v = 0; v < out.named.values.size(); ++v) value[out.named.values[v].name] = v;
   for (Index i = 0; i < out.inputs.size(); ++i) input[out.inputs[i].name] = i;
   out.input_of.resize(out.named.values.size());
+  out.is_constant.resize(out.inputs.size());
   for (const auto& [name, i] : input)
     if (const auto v = value.find(name); v != value.end() && !out.named.problem.values[v->second].from)
       out.input_of[v->second] = i;
@@ -97,8 +98,13 @@ Status add_session(Stages& to, Index subgraph, const deploy::Subgraph& from, con
   if (loaded.inputs.size() != s.inputs.size() || loaded.outputs.size() != s.outputs.size())
     return differs("subgraphs of equal content have as many inputs and outputs");
   for (std::size_t i = 0; i < s.inputs.size(); ++i) {
-    if (!loaded.session->has_input(loaded.inputs[i]))
-      return differs("the model has no input '" + loaded.inputs[i] + "'");
+    if (!loaded.session->has_input(loaded.inputs[i])) {
+      const std::optional<Index> input = to.input_of[s.inputs[i]];
+      if (!input || !to.inputs[*input].optional)
+        return differs("the model has no input '" + loaded.inputs[i] + "'");
+      to.is_constant[*input] = true;
+      continue;
+    }
     stage.inputs.push_back(loaded.inputs[i]);
     stage.fed.push_back(s.inputs[i]);
   }

@@ -51,6 +51,9 @@ struct Stages {
   std::vector<Stage> stages;                   // by subgraph
   std::vector<deploy::NetworkValue> inputs;    // of the model
   std::vector<std::optional<Index>> input_of;  // by value: an input of the model
+  // By input of the model: it cannot be given. Below IR version 4 ONNX Runtime takes initializers that are
+  // inputs for constants.
+  std::vector<bool> is_constant;
   struct Output {
     std::optional<Index> value;  // that a subgraph makes; none: it is an input of the network, or
     std::optional<Index> input;

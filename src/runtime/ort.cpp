@@ -176,12 +176,14 @@ struct RuntimeRun::State {
   explicit State(const OrtApi& a) : api(a), options(a, &OrtApi::ReleaseRunOptions) {}
   const OrtApi& api;
   Owned<OrtRunOptions> options;  // null where they cannot be made: then stop() does nothing
+  bool may_pass = false;
 };
 
 RuntimeRun::RuntimeRun(const Runtime& runtime) : s_(std::make_unique<State>(*runtime.state().api)) {
   static_cast<void>(failure(s_->api, s_->api.CreateRunOptions(s_->options.out())));
 }
 RuntimeRun::~RuntimeRun() = default;
+bool RuntimeRun::may_pass() const { return s_->may_pass; }
 void RuntimeRun::stop() {
   if (s_->options.get() != nullptr)
     static_cast<void>(failure(s_->api, s_->api.RunOptionsSetTerminate(s_->options.get())));
@@ -308,8 +310,13 @@ Result<std::vector<RuntimeValue>> RuntimeSession::run(const Feeds& feeds, Runtim
   for (const std::string& name : s_->outputs) outputs.push_back(name.c_str());
   std::vector<OrtValue*> results(outputs.size(), nullptr);
   const OrtRunOptions* options = run != nullptr ? run->s_->options.get() : nullptr;
-  const auto failed = failure(api, api.Run(s_->session.get(), options, names.data(), values.data(),
-                                           values.size(), outputs.data(), outputs.size(), results.data()));
+  OrtStatus* status = api.Run(s_->session.get(), options, names.data(), values.data(), values.size(),
+                              outputs.data(), outputs.size(), results.data());
+  if (run != nullptr && status != nullptr) {
+    const OrtErrorCode code = api.GetErrorCode(status);
+    run->s_->may_pass = code == ORT_EP_FAIL || code == ORT_ENGINE_ERROR;
+  }
+  const auto failed = failure(api, status);
   std::vector<RuntimeValue> out;
   for (OrtValue* result : results) out.push_back(shared(api, result));
   if (failed) return check_error(*failed, "see which inputs the model takes");

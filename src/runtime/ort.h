@@ -72,6 +72,8 @@ class RuntimeRun {
   RuntimeRun(const RuntimeRun&) = delete;
   RuntimeRun& operator=(const RuntimeRun&) = delete;
   void stop();  // thread-safe
+  // Whether the run failed in a device, and not for its inputs or the model: another try may go well.
+  bool may_pass() const;
   struct State;
 
  private:

@@ -1,6 +1,7 @@
 """graphopt run: requests from files, lists, draws and test data; modes; comparisons; every exit status."""
 
 import json
+import os
 import pathlib
 import signal
 import subprocess
@@ -275,6 +276,80 @@ def test_one_answer_in_a_folder(tool, folder):
         done = tool(*words, where)
         expect(done.returncode == 0, done.stderr)
         close(np.load(pathlib.Path(where) / "input.npz"), arrays(1, 2))
+
+
+def test_what_is_read_is_not_replaced(tool, folder):
+    path = cut(tool, folder)
+    np.savez(folder / "a.npz", **arrays(1, 2))
+    np.save(folder / "k.npy", arrays(1, 2)["k"])
+    (folder / "list.jsonl").write_text('{"id": "a", "inputs": "a.npz"}\n{"id": "b", "inputs": "a.npz"}\n')
+    part = next(f["path"] for f in json.loads(path.read_text())["files"] if f["role"] == "subgraph")
+    one = ["run", path, "--input", folder / "a.npz", "-q"]
+    before = {p: p.read_bytes() for p in folder.iterdir()}
+    for out in (path, folder / "out.onnx", folder / part, folder / "a.npz"):
+        refused(tool(*one, "-o", out), USAGE, "-o")
+    refused(tool("run", path, "-q", "--requests", folder / "list.jsonl", "-o", folder), USAGE, "a.npz")
+    refused(tool(*one, "-o", folder / "y", "--trace", folder / "y"), USAGE, "same file")
+    refused(tool(*one, "-o", folder / "y", "--report", folder / "y"), USAGE, "same file")
+    refused(tool("run", folder, *one[2:], "--report", path), USAGE, "manifest")
+    expect(before == {p: p.read_bytes() for p in folder.iterdir()}, "something was written")
+
+
+def test_samples(tool, folder):
+    path = cut(tool, folder)
+    for wanted in (1, 3, 6, 9, 10, 11):
+        report = report_of(tool("run", path, "--draw", "10", f"--check-sequential={wanted}", "--json"))
+        expect(
+            report["checks"]["sequential"] == {"compared": min(wanted, 10), "different": 0}, report["checks"]
+        )
+    # With nothing in parts nothing is compared, which is told.
+    report = report_of(tool("run", path, "--draw", "4", "--check-sequential", "--budget", "npu=1", "--json"))
+    expect(report["checks"]["sequential"] == {"compared": 0, "different": 0}, report["checks"])
+    expect(report["requests"]["by_fallback"] == 4, report)
+
+
+def test_a_part_in_the_middle_does_not_fit(tool, folder):
+    # The second part of the npu needs more than the first.
+    text = """<ir_version: 10, opset_import: ["" : 17]>
+g (float[4] x, float[64,4] z) => (float[64,4] y) { a = Relu (x)  c = Sin (a)  y = Add (c, z) }"""
+    path = cut(tool, folder, text)
+    report = report_of(tool("run", path, "--draw", "4", "--budget", "npu=1000", "--json"))
+    expect(report["requests"]["by_fallback"] == 4, report["requests"])
+    words = ["--draw", "4", "--budget", "npu=1000", "--fallback", "none", "-q"]
+    refused(tool("run", path, *words), LIMIT, "subgraph 's2'")
+
+
+def test_defaults_of_old_models(tool, folder):
+    # Below IR version 4 an initializer is an input, and ONNX Runtime takes it for a constant.
+    text = """<ir_version: 3, opset_import: ["" : 8]>
+g (float[N,4] x, float[4] c) => (float[N,4] y) <float[4] c = {1, 2, 3, 4}>
+{ a = Relu (x)  b = Sin (a)  y = Add (b, c) }"""
+    for more in ((), ("--parts", "never")):
+        path = cut(tool, folder, text, *more)
+        report = report_of(tool("run", path, "--draw", "3", "--check-whole", "--check-sequential", "--json"))
+        expect(report["requests"]["done"] == 3 and report["requests"]["by_fallback"] == 0, report)
+        np.savez(folder / "in.npz", x=np.ones((2, 4), np.float32), c=np.zeros(4, np.float32))
+        done = tool("run", path, "--input", folder / "in.npz", "-q")
+        refused(done, USAGE, "'c'", "--ir-version")
+
+
+def test_sequences_with_a_name_of_a_dim(tool, folder):
+    text = """<ir_version: 10, opset_import: ["" : 17]>
+g (seq(float[N]) s, float[N] x) => (float[M] y) <int64 i = {0}> {
+  a = Relu (x)  e = SequenceAt (s, i)  y = Concat <axis = 0> (e, a) }"""
+    path = cut(tool, folder, text)
+    report = report_of(tool("run", path, "--draw", "5", "--check-whole", "--json"))
+    expect(report["requests"]["done"] == 5, report)
+
+
+def test_workers_that_cannot_be(tool, folder):
+    path = cut(tool, folder)
+    words = ["run", path, "--draw", "2", "--workers", "npu=256,cpu=256", "--max-memory", "1G", "-q"]
+    done = tool(*words)
+    expect(done.returncode in (0, LIMIT), done.returncode, done.stderr)
+    fifo = folder / "x.npy"
+    os.mkfifo(fifo)
+    refused(tool("run", path, "--input", f"x={fifo}", "-q"), USAGE, "no regular file")
 
 
 def test_test_data(tool, folder):

@@ -84,6 +84,13 @@ TEST_F(RunTensors, WhatIsWrongIsAnError) {
   RunnerOptions o;
   o.workers = {{"gpu", 2}};
   EXPECT_EQ(Runner::load(manifest(), o).error().kind, ErrorKind::Usage);
+  for (const std::uint64_t count : {0UL, 257UL, 1'000'000UL}) {
+    o.workers = {{"npu", count}};
+    EXPECT_EQ(Runner::load(manifest(), o).error().kind, ErrorKind::Usage) << count;
+  }
+  o.workers.clear();
+  o.in_flight = std::uint64_t{1} << 63;
+  EXPECT_EQ(Runner::load(manifest(), o).error().kind, ErrorKind::Usage);
   auto runner = Runner::load(manifest());
   ASSERT_TRUE(runner.ok()) << to_string(runner.error());
   const auto kind = [&](std::vector<RunTensor> inputs, double timeout = 0) {

@@ -174,7 +174,7 @@ std::vector<RunRow> run_rows() {
       {.name = "--retries",
        .group = kRunGroup,
        .value = "N",
-       .help = "run a subgraph again so often after an error that may pass (0)"},
+       .help = "run a subgraph again so often after an error of its device (0)"},
       {.least = 0, .most = 1000, .problem = "is not a number of tries", .remedy = "give 0 to 1000"},
       [](auto& o) -> auto& { return o.retries; }));
   out.push_back(choice_row<RunOptions, bool>(
@@ -295,7 +295,11 @@ class RunManifest final : public Verb {
     options_.tolerance = run_.check.tolerance;
     options_.ort = run_.check.ort;
     options_.trace = !tool.trace.empty();
+    for (const auto& [option, path] : {std::pair("--report", &tool.report), {"--trace", &tool.trace}})
+      if (path->ends_with(".manifest.json"))
+        return wrong_value(option, *path, "has the name of a manifest", "give it another name");
     run_.input = options_.manifest;
+    run_.output = options_.output;
     return check_output_paths(run_, tool);
   }
 
