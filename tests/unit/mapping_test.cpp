@@ -75,7 +75,8 @@ h (float[2,4] x) => (float[2,4] y) {
 
 TEST(Mapping, WhatDoesNothingIsLookedThrough) {
   const Mapped found = mapped(kBlock, R"(
-h (float[2,4] in) => (float[2,4] out) <float[4,4] w = {1,2,3,4, 5,6,7,8, 9,1,2,3, 4,5,6,7}, int64[2] s = {2,4}> {
+h (float[2,4] in) => (float[2,4] out)
+  <float[4,4] w = {1,2,3,4, 5,6,7,8, 9,1,2,3, 4,5,6,7}, int64[2] s = {2,4}> {
   n = Identity (in)
   a = MatMul (n, w)
   t = Reshape (a, s)
