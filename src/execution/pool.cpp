@@ -16,9 +16,11 @@ Pool::Pool(Options options, Devices& devices)
   try {
     for (const auto& group : groups_) {
       const std::size_t threads = options.one_thread ? 1 : options.workers[group->devices.front()];
-      for (std::size_t worker = 0; worker < threads; ++worker)
-        threads_.emplace_back(
-            [this, g = group.get(), worker](const std::stop_token& stop) { work(stop, *g, worker); });
+      for (std::size_t worker = threads; worker-- > 0;) group->free.push_back(worker);
+    }
+    for (const auto& group : groups_) {
+      for (std::size_t i = group->free.size(); i-- > 0;)
+        threads_.emplace_back([this, g = group.get()](const std::stop_token& stop) { work(stop, *g); });
     }
     threads_.emplace_back([this](const std::stop_token& stop) { keep_time(stop); });
   } catch (...) {
@@ -114,24 +116,37 @@ DeviceCounts Pool::counts(Index device) const {
 // --- threads
 // ------------------------------------------------------------------------------------------------
 
-void Pool::work(const std::stop_token& stop, Group& group, std::size_t worker) {
+void Pool::work(const std::stop_token& stop, Group& own) {
   Lock lock(mutex_);
   while (!stop.stop_requested()) {
-    std::optional<Task> task;
-    for (const Index d : group.devices) {
-      task = scheduler_.next(d);
-      if (task) break;
-    }
+    const Chosen chosen = choose(own);
     assert(scheduler_.broken().empty());
-    if (task) {
+    if (chosen.task) {
+      const std::size_t worker = chosen.group->free.back();
+      chosen.group->free.pop_back();
       after_change();
-      carry_out(*task, worker, lock);
+      carry_out(*chosen.task, worker, lock);
+      chosen.group->free.push_back(worker);
     } else {
-      ++group.idle;
-      group.work.wait(lock);
-      --group.idle;
+      ++own.idle;
+      own.work.wait(lock);
+      --own.idle;
     }
   }
+}
+
+// The mutex is held.
+Pool::Chosen Pool::choose(Group& own) {
+  Chosen out;
+  const auto take = [&](Group& group) {
+    for (const Index d : group.devices)
+      if (!group.free.empty() && !out.task) out = {scheduler_.next(d), &group};
+    return out.task.has_value();
+  };
+  if (take(own)) return out;
+  for (const auto& group : groups_)
+    if (group.get() != &own && take(*group)) return out;
+  return {};
 }
 
 void Pool::carry_out(const Task& task, std::size_t worker, Lock& lock) {
@@ -145,8 +160,8 @@ void Pool::carry_out(const Task& task, std::size_t worker, Lock& lock) {
   } else {
     drops = scheduler_.done(task, now());
   }
-  after_change();
-  drop(std::move(drops), lock);
+  after_change(true);
+  drop(std::move(drops), lock, true);
 }
 
 // The mutex is held before and after, and not meanwhile.
@@ -186,19 +201,19 @@ std::optional<Fault> Pool::try_task(const Task& task, std::size_t worker, Lock& 
 }
 
 // The mutex is held before and after.
-void Pool::drop(Scheduler::Drops drops, Lock& lock) {
+void Pool::drop(Scheduler::Drops drops, Lock& lock, bool takes) {
   while (!drops.empty()) {
     lock.unlock();
     for (const Drop& d : drops) devices_.drop(d);
     lock.lock();
     drops = scheduler_.dropped(drops, now());
-    after_change();
+    after_change(takes);
   }
-  after_change();
+  after_change(takes);
 }
 
 // Hands on what has ended, and wakes who has something to do. The mutex is held.
-void Pool::after_change() {
+void Pool::after_change(bool takes) {
   assert(scheduler_.broken().empty());
   bool any = false;
   for (const Scheduler::Ended& e : scheduler_.take_ended()) {
@@ -214,10 +229,15 @@ void Pool::after_change() {
     has_ended_.notify_all();
     has_room_.notify_all();
   }
-  for (const auto& group : groups_)
-    if (group->idle > 0 &&
-        std::ranges::any_of(group->devices, [this](Index d) { return scheduler_.has_work(d); }))
-      group->work.notify_one();
+  for (const auto& group : groups_) {
+    const auto has_work = [this](Index d) { return scheduler_.has_work(d); };
+    if (group->free.empty() || std::ranges::none_of(group->devices, has_work)) continue;
+    if (std::exchange(takes, false)) continue;
+    const auto is_idle = [](const auto& g) { return g->idle > 0; };
+    const auto other = std::ranges::find_if(groups_, is_idle);
+    if (group->idle > 0) group->work.notify_one();
+    else if (other != groups_.end()) (*other)->work.notify_one();
+  }
 }
 
 void Pool::keep_time(const std::stop_token& stop) {

@@ -2,9 +2,11 @@
 //
 // Problem: devices compute and copy for a long time, in which nobody may wait who does not need the result.
 // Method: one mutex guards the state machine, and is held for its bookkeeping alone: no run, no copy and no
-// call of Devices happens below it. A thread takes a task, carries it out, reports, and takes the next one;
-// it wakes only those for whom there is something to do. One more thread waits for deadlines. Why nothing
-// waits for ever: see scheduler.h; each transition wakes the devices that have something queued.
+// call of Devices happens below it. There are as many threads as devices have workers together. A thread
+// takes a task, carries it out, reports, and takes the next one: of its own device, or of another one that
+// has a worker to spare, since to wake a thread takes longer than to run a small subgraph. It wakes others
+// only for what it does not take itself. One more thread waits for deadlines. Why nothing waits for ever: see
+// scheduler.h; after each transition the thread that made it takes what can begin, or wakes a thread for it.
 #pragma once
 
 #include <atomic>
@@ -88,19 +90,27 @@ class Pool {
 
  private:
   using Lock = std::unique_lock<std::mutex>;
+  // Devices that share workers: one, or with one_thread all.
   struct Group {
     std::vector<Index> devices;
-    std::condition_variable work;
-    std::size_t idle = 0;  // threads that wait
+    std::vector<std::size_t> free;  // workers that carry out nothing
+    std::condition_variable work;   // of the threads that were made for it
+    std::size_t idle = 0;           // of them: those that wait
+  };
+  struct Chosen {
+    std::optional<Task> task;
+    Group* group = nullptr;  // of its device
   };
 
   bool has_room() const { return scheduler_.unfinished() < 2 * limit_; }
   void enter(Sequence request, Scheduler::Submission submission, std::chrono::nanoseconds timeout);
-  void work(const std::stop_token& stop, Group& group, std::size_t worker);
+  void work(const std::stop_token& stop, Group& own);
+  Chosen choose(Group& own);
   void carry_out(const Task& task, std::size_t worker, Lock& lock);
   std::optional<Fault> try_task(const Task& task, std::size_t worker, Lock& lock, bool& evicting);
-  void drop(Scheduler::Drops drops, Lock& lock);
-  void after_change();
+  // `takes`: the thread chooses next, so that there is nobody to wake for one of the groups that have work.
+  void drop(Scheduler::Drops drops, Lock& lock, bool takes = false);
+  void after_change(bool takes = false);
   void keep_time(const std::stop_token& stop);
   void expire(Lock& lock);
   void end_threads();
