@@ -114,7 +114,8 @@ void ScheduleReader::check(const Path& path) {
   for (const DeviceMemory& d : found.memory) figures.budgets[d.device] = d.budget;
   figures.run_ns.resize(to_.subgraphs.size());
   const Schedule known = make_schedule(to_, names_.devices.size(), figures);
-  const auto compare = [&](std::string_view key, const auto& list, const auto& wanted, const char* remedy) {
+  const auto compare = [&](std::string_view key, const auto& list, const auto& wanted,
+                           const std::string& remedy) {
     const Path at = json_path(path, key);
     if (list.size() != wanted.size())
       walk_.problem(at, "found " + std::to_string(list.size()) + " entries",
@@ -122,7 +123,7 @@ void ScheduleReader::check(const Path& path) {
     for (std::size_t i = 0; i < std::min(list.size(), wanted.size()); ++i)
       if (!(list[i] == wanted[i]))
         walk_.problem(json_path(at, i), "this does not follow from the subgraphs and their order",
-                      std::string("write ") + remedy);
+                      "write " + remedy);
   };
   compare("groups", found.groups, known.groups, "one for each subgraph that several others read");
   compare("values", found.values, known.values,
