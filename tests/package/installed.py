@@ -27,26 +27,11 @@ import zipfile
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "tests"))
 
+from _expect import expect, raised  # noqa: E402
 from lib.cases import run_cases  # noqa: E402
 
 MODEL = TOP / "examples" / "model.onnxtxt"
 wheel = tarball = None
-
-
-def expect(condition, *what):
-    if not condition:
-        raise AssertionError(" ".join(map(str, what)))
-
-
-def raised(kind, call, *parts):
-    """The exception that a call raises; it is of this class, and its text has the parts."""
-    try:
-        call()
-    except kind as error:
-        for part in parts:
-            expect(part in str(error), f"'{part}' is not in: {error}")
-        return error
-    raise AssertionError(f"no {kind.__name__}")
 
 
 def by_command(command, *words, stdin=None):

@@ -30,6 +30,7 @@ from onnx import TensorProto, helper
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "tests"))
 
+from _expect import expect  # noqa: E402
 from lib.cases import run_cases  # noqa: E402
 
 MODELS, SHARDS = 60, 6
@@ -61,11 +62,6 @@ for line in sys.stdin:
         answer = {"error": type(error).__name__, "text": str(error)}
     print(json.dumps({"number": number, **answer}), flush=True)
 """
-
-
-def expect(condition, *what):
-    if not condition:
-        raise AssertionError(" ".join(map(str, what)))
 
 
 def nightly_python():

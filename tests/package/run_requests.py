@@ -1,6 +1,4 @@
 #!/usr/bin/env python3
-# TIER: nightly
-# WHEN: python/graphopt/ tools/graphopt/run_manifest.cpp src/commands/run_json.cpp src/runner/request_list.h
 """graphopt.run of the module: arrays in and out equal the tool's own files; what fails, and what is left.
 
   run_requests.py GRAPHOPT
@@ -28,6 +26,7 @@ sys.path[:0] = [str(TOP / "python"), str(TOP / "tests")]
 
 import graphopt  # noqa: E402
 from graphopt import _run  # noqa: E402
+from _expect import expect, raised  # noqa: E402
 from lib.cases import run_cases  # noqa: E402
 from lib.profiles import profile  # noqa: E402
 
@@ -48,22 +47,6 @@ FOUR_BITS = """<ir_version: 11, opset_import: ["" : 21]>
 g (TYPE[N] x) => (TYPE[N] y) <float s = {1}, TYPE z = {0}> {
   a = DequantizeLinear (x, s)  b = Neg (a)  c = Neg (b)  y = QuantizeLinear (c, s, z)
 }"""
-
-
-def expect(condition, *what):
-    if not condition:
-        raise AssertionError(" ".join(map(str, what)))
-
-
-def raised(kind, call, *parts):
-    """The exception that a call raises; it is of this class, and its text has the parts."""
-    try:
-        call()
-    except kind as error:
-        for part in parts:
-            expect(part in str(error), f"'{part}' is not in: {error}")
-        return error
-    raise AssertionError(f"no {kind.__name__}")
 
 
 def cut(folder, text=MODEL, name="m"):

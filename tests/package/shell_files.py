@@ -18,6 +18,7 @@ sys.path[:0] = [str(TOP / "tools" / "packaging"), str(TOP / "tests")]
 
 import option_list  # noqa: E402
 import shell_files  # noqa: E402
+from _expect import expect  # noqa: E402
 from lib.cases import run_cases  # noqa: E402
 
 BASH = """
@@ -25,11 +26,6 @@ BASH = """
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _graphopt
 printf '%s\\n' "${COMPREPLY[@]}"
 """
-
-
-def expect(condition, *what):
-    if not condition:
-        raise AssertionError(" ".join(map(str, what)))
 
 
 def completed(folder, *words):
