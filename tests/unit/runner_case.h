@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,14 @@ class RunnerCase : public testing::Test {
   }
 
   std::string manifest() const { return folder_ / "out.manifest.json"; }
+
+  // OUT as a whole, in a session of its own.
+  Result<std::unique_ptr<RuntimeSession>> whole_model() const {
+    auto runtime = Runtime::open("");
+    if (!runtime) return runtime.errors();
+    return RuntimeSession::load(*runtime, {.path = folder_ / "out.onnx", .bytes = {}, .external_folder = {}},
+                                {.optimize = true, .threads = 1});
+  }
 
   static HostValue tensor(std::vector<std::int64_t> dims, const std::vector<float>& elements) {
     HostValue out;

@@ -63,11 +63,7 @@ class RunnerEngine : public RunnerCase {
 std::string problem(const Answer& a) { return a.error ? to_string(*a.error) : std::string(); }
 
 TEST_F(RunnerEngine, AllModesGiveTheBytesOfSyncAndTheWholeModel) {
-  auto runtime = Runtime::open("");
-  ASSERT_TRUE(runtime.ok());
-  auto whole =
-      RuntimeSession::load(*runtime, {.path = folder_ / "out.onnx", .bytes = {}, .external_folder = {}},
-                           {.optimize = true, .threads = 1});
+  const auto whole = whole_model();
   ASSERT_TRUE(whole.ok()) << to_string(whole.error());
   // The last one has no memory for any part: the fallback answers.
   const std::pair<Mode, bool> ways[] = {
@@ -178,11 +174,7 @@ g (float[N,S] x) => (float[N,S] y, float[N] z, float[N,T] t) <int64[1] axes = {1
   t = Concat <axis = 1> (b, y)
 })",
                               {"N=2,4", "S=4,8"}));
-  auto runtime = Runtime::open("");
-  ASSERT_TRUE(runtime.ok());
-  auto whole =
-      RuntimeSession::load(*runtime, {.path = folder_ / "out.onnx", .bytes = {}, .external_folder = {}},
-                           {.optimize = true, .threads = 1});
+  const auto whole = whole_model();
   ASSERT_TRUE(whole.ok()) << to_string(whole.error());
   // The last one has no memory for any part: the fallback answers, whose outputs are not padded.
   const std::pair<Mode, bool> ways[] = {
