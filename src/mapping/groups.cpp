@@ -30,7 +30,7 @@ class Grouping {
     }
   }
 
-  std::vector<Group> all() {
+  Groups all() {
     tie_values();
     std::vector<Index> values;  // of A that correspond, in the order of their operators
     for (Index i = 0; i < a().size(); ++i)
@@ -43,7 +43,7 @@ class Grouping {
       if (!is_in_group_[0][i]) out_.push_back({{i}, {}, GroupKind::OnlyInA, kNone, kNone});
     for (Index j = 0; j < b().size(); ++j)
       if (!is_in_group_[1][j]) out_.push_back({{}, {j}, GroupKind::OnlyInB, kNone, kNone});
-    return std::move(out_);
+    return {std::move(out_), std::move(mates_[0])};
   }
 
  private:
@@ -188,7 +188,7 @@ bool is_unchanged(const Matching& m, Index a, Index b) {
          constant_contents(x, a) == constant_contents(y, b);
 }
 
-std::vector<Group> find_groups(const Matching& m, const View& view, const Ends& ends) {
+Groups find_groups(const Matching& m, const View& view, const Ends& ends) {
   return Grouping(m, view, ends).all();
 }
 

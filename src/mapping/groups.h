@@ -29,8 +29,13 @@ struct Group {
   Index value_a = kNone, value_b = kNone;
 };
 
-// In the order of the operators that make their values; those in one graph alone come last.
-std::vector<Group> find_groups(const Matching& m, const View& view, const Ends& ends);
+struct Groups {
+  // In the order of the operators that make their values; those in one graph alone come last.
+  std::vector<Group> all;
+  std::vector<Index> mates;  // by value of A: the value of B that corresponds; kNone: none
+};
+
+Groups find_groups(const Matching& m, const View& view, const Ends& ends);
 
 // Returns whether a pair has one operator, equal attributes and constants, and as many computed operands.
 bool is_unchanged(const Matching& m, Index a, Index b);

@@ -33,7 +33,7 @@ enum class KeyKind : std::uint64_t {
   // Of colours:
   First, Round, Pair, ConstantOperand, InputOperand, Absent,
   // Of readers that are known, and of constants that say which they are:
-  OutputReader, PairReader, StrongConstant,
+  OutputReader, PairReader, StrongConstant, Name,
   // clang-format on
 };
 
@@ -55,6 +55,10 @@ class Key {
   std::uint64_t low_, high_;
 };
 
+struct LowHash {
+  std::size_t operator()(const Hash128& h) const { return static_cast<std::size_t>(h.low); }
+};
+
 class Labels {
  public:
   Index of(const Hash128& hash) {
@@ -63,10 +67,7 @@ class Labels {
   Index of(const Key& key) { return of(key.hash()); }
 
  private:
-  struct Low {
-    std::size_t operator()(const Hash128& h) const { return static_cast<std::size_t>(h.low); }
-  };
-  std::unordered_map<Hash128, Index, Low> numbers_;
+  std::unordered_map<Hash128, Index, LowHash> numbers_;
 };
 
 }  // namespace graphopt::mapping

@@ -1,13 +1,15 @@
-// The mapping of the operators of two graphs: which one became which.
+// The mapping of the operators of two models: which one became which.
 //
 // Problem: two exporters, two versions or an optimizer write one model in two ways; names differ, and
-// operators are fused, decomposed, moved or left out. Method, from what is certain to what is not: value
-// numbers from both ends, contents of constants, colours of neighbourhoods, percolation from pair to pair,
-// alignment of the canonical lines across what was rewritten, assignment within small blocks of equal
-// operators; then groups by corresponding values. Each step is about linear in operators and edges.
+// operators are fused, decomposed, moved or left out. Method: the main graphs are mapped (mapper.h), then the
+// bodies of each pair of owners, attribute by attribute, and of each pair of functions that are called; a
+// body of owners that are no pair has no counterpart. It ends since each pair of bodies is mapped once.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "infer/infer.h"
@@ -17,24 +19,48 @@
 
 namespace graphopt::mapping {
 
+// Operators that the user knows to be a pair.
+struct GivenPair {
+  NodeId a, b;
+};
+
 struct MapOptions {
   bool weights = true;  // contents of constants count
+  bool names = true;    // equal names of results count
+  std::vector<GivenPair> given;
+};
+
+// Two graphs that correspond, and their operators.
+struct Scope {
+  std::unique_ptr<Side> a, b;
+  std::vector<Pair> pairs;  // in the order of A's operators
+  std::vector<Group> groups;
+  std::vector<Index> mates;  // by value of A: the value of B that corresponds; kNone: none
+  // Of bodies: the scope and the pair of their owners, and the attribute or the function.
+  std::optional<std::size_t> outer;
+  Pair owners;
+  std::string attribute;
 };
 
 struct Mapping {
   std::unique_ptr<Labels> labels;
-  std::unique_ptr<Side> a, b;
-  std::vector<Pair> pairs;  // in the order of A's operators
-  std::vector<Group> groups;
+  std::vector<Scope> scopes;  // the main graphs first, bodies after their owners
   // Shares of the operators of either side that are in a pair or in a group with both sides. There are no
   // groups where the graphs are not one model.
   double mapped_a = 0, mapped_b = 0;
   bool is_one_model = false;
+  // Given pairs that do not hold: a constant of one is that of another operator, which is named, too; or no
+  // mapping of graphs has both.
+  struct Refused {
+    GivenPair pair;
+    NodeId reads_a, reads_b;  // the operators of A and B that read one constant; none
+  };
+  std::vector<Refused> refused;
 };
 
 inline constexpr double kLeastMapped = 0.3;  // of both sides: below, the graphs are not one model
 
-// Maps the main graphs. The models and their inferences outlive the result.
+// The models and their inferences outlive the result.
 Mapping map_graphs(const Model& a, const Inference& of_a, const Model& b, const Inference& of_b,
                    const MapOptions& options);
 

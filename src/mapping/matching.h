@@ -14,7 +14,6 @@ namespace graphopt::mapping {
 
 enum class Why : std::uint8_t {
   Given,       // the user says so
-  Names,       // equal names of operators and equal types
   Cones,       // equal upstream and downstream cones, which no other operator has
   Constants,   // equal contents of constants
   Upstream,    // an equal upstream cone
@@ -71,8 +70,7 @@ namespace graphopt {
 
 template <> struct Words<mapping::Why> {
   static constexpr std::string_view plural = "reasons";
-  static constexpr std::array<std::string_view, 12> all = {"given",
-                                                           "equal names",
+  static constexpr std::array<std::string_view, 11> all = {"given",
                                                            "equal upstream and downstream cones",
                                                            "equal constants",
                                                            "equal upstream cone",

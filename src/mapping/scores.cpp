@@ -51,11 +51,17 @@ Score Scores::of(Index a, Index b) const {
   const Operator& x = m_.side(0).op(a);
   const Operator& y = m_.side(1).op(b);
   if (x.family != y.family) return {kMisfit, 0};
-  double evidence = constants(a, b) + producers(a, b) + readers(a, b);
+  double evidence = constants(a, b) + producers(a, b) + readers(a, b) + names(a, b);
   if (!hint_.empty() && hint_[a] == b) evidence += 0.3;
   for (const Colours& c : colours_)
     if (c[0][a] == c[1][b]) evidence += 0.25;
   return {labels(a, b) + evidence - 0.5 * std::abs(x.place - y.place), evidence};
+}
+
+double Scores::names(Index a, Index b) const {
+  const Operator& x = m_.side(0).op(a);
+  if (!names_ || x.name == kNone || x.name != m_.side(1).op(b).name) return 0;
+  return x.has_number_for_name ? 0.2 : 0.8;
 }
 
 double Scores::labels(Index a, Index b) const {

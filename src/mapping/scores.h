@@ -3,7 +3,8 @@
 // Method: a sum of terms. Labels: type, attributes, dims of the results and of the largest constant.
 // Evidence: equal constants, producers that are pairs slot by slot, readers that are pairs, equal colours.
 // Against it count producers and readers that are pairs with others, a constant operand where the other has a
-// computed one, and the distance of their places between the inputs and the outputs. Operators of two
+// computed one, and the distance of their places between the inputs and the outputs. Equal names count where
+// they are asked for; one that is a number, which exporters give anew, decides nothing. Operators of two
 // families do not fit. The weights come from pairs of graphs whose mapping is known.
 #pragma once
 
@@ -27,8 +28,8 @@ inline constexpr double kMisfit = -9;  // the total of operators of two families
 
 class Scores {
  public:
-  Scores(const Matching& m, const View& view, const Ends& ends, bool weights)
-      : m_(m), view_(view), ends_(ends), weights_(weights) {}
+  Scores(const Matching& m, const View& view, const Ends& ends, bool weights, bool names)
+      : m_(m), view_(view), ends_(ends), weights_(weights), names_(names) {}
 
   // Colours that count from now on.
   void set_colours(std::vector<Colours> colours) { colours_ = std::move(colours); }
@@ -48,6 +49,7 @@ class Scores {
   using Words = std::vector<std::uint64_t>;  // sorted
 
   double labels(Index a, Index b) const;
+  double names(Index a, Index b) const;
   double constants(Index a, Index b) const;
   double producers(Index a, Index b) const;
   double readers(Index a, Index b) const;
@@ -57,7 +59,7 @@ class Scores {
   const Matching& m_;
   const View& view_;
   const Ends& ends_;
-  const bool weights_;
+  const bool weights_, names_;
   std::vector<Colours> colours_;
   std::vector<Index> hint_;
 };

@@ -6,7 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "ir/canonical_order.h"
 #include "ops/families.h"
 #include "ops/node_facts.h"
 #include "ops/same_attributes.h"
@@ -23,8 +22,9 @@ Key type_key(const Model& m, NodeId n) {
 }
 
 // How a body computes is not asked here: its operators in the order of the walk, and how many there are.
-void add_body(Key& key, const Model& m, GraphId g) {
-  CanonicalOrder order(m);
+void add_body(Key& key, Subject& subject, GraphId g) {
+  const Model& m = subject.model;
+  CanonicalOrder& order = subject.order_of_bodies;
   order.compute(g);
   key.add(order.nodes().size());
   for (const std::uint32_t i : order.order()) {
@@ -38,7 +38,8 @@ void add_tensor(Key& key, const Model& m, TensorId t) {
   key.add(hash.low).add(hash.high);
 }
 
-Hash128 attribute_key(const Model& m, const Attr& a) {
+Hash128 attribute_key(Subject& subject, const Attr& a) {
+  const Model& m = subject.model;
   Key key(KeyKind::Attribute);
   key.add(m.text(a.name)).add(static_cast<std::uint64_t>(a.kind)).add(m.text(a.ref));
   key.add(static_cast<std::uint64_t>(a.i)).add(std::bit_cast<std::uint32_t>(a.f)).add(a.s);
@@ -46,7 +47,7 @@ Hash128 attribute_key(const Model& m, const Attr& a) {
   for (const float f : a.floats) key.add(std::bit_cast<std::uint32_t>(f));
   for (const Bytes s : a.strings) key.add(s);
   if (a.tensor) add_tensor(key, m, a.tensor);
-  for (const GraphId g : a.graphs) add_body(key, m, g);
+  for (const GraphId g : a.graphs) add_body(key, subject, g);
   return key.hash();
 }
 
@@ -80,108 +81,141 @@ bool is_looked_through(const Model& m, const Inference& inference, NodeId n) {
 
 }  // namespace
 
-Side::Side(const Model& model, const Inference& inference, GraphId graph, Labels& labels) : model_(&model) {
-  const std::size_t values = model.value_count();
-  producer_.assign(values, {kNone, 0});
-  constant_.assign(values, kNone);
-  for (const ValueId v : model.graph_inputs(graph))
-    if (!model.value(v).tensor) graph_inputs_.push_back(static_cast<Index>(v.index()));
-  for (std::size_t i = 0; i < model.graph_output_count(graph); ++i)
-    if (const ValueId v = model.graph_output(graph, i))
-      graph_outputs_.push_back(static_cast<Index>(v.index()));
-  number_operators(inference, graph, labels);
+Side::Side(Subject& subject, GraphId graph, Labels& labels) : model_(&subject.model), graph_(graph) {
+  const Model& m = *model_;
+  for (const ValueId v : m.graph_inputs(graph))
+    if (!m.value(v).tensor) graph_inputs_.push_back(number(subject, v));
+  number_operators(subject, labels);
+  for (std::size_t i = 0; i < m.graph_output_count(graph); ++i)
+    if (const ValueId v = m.graph_output(graph, i)) {
+      const Index at = number(subject, v);
+      graph_outputs_.push_back(at);
+      if (constant_[at] == kNone && m.value(v).tensor)
+        add_constant(at, {}, m.value(v).tensor, subject, labels);
+    }
   add_uses();
   add_depths();
+  find_outer();
+  for (const ValueId v : values_) subject.numbers[v.index()] = kNone;
 }
 
-void Side::number_operators(const Inference& inference, GraphId graph, Labels& labels) {
+Index Side::number(Subject& subject, ValueId v) {
+  Index& at = subject.numbers[v.index()];
+  if (at == kNone) {
+    at = static_cast<Index>(values_.size());
+    values_.push_back(v);
+    producer_.push_back({kNone, 0});
+    constant_.push_back(kNone);
+  }
+  return at;
+}
+
+void Side::number_operators(Subject& subject, Labels& labels) {
   const Model& m = *model_;
-  CanonicalOrder order(m);
-  order.compute(graph);
+  subject.order.compute(graph_);
   const auto constant_of = [&](ValueId v) {
-    const Index i = static_cast<Index>(v.index());
-    if (constant_[i] == kNone && m.value(v).tensor) add_constant(i, {}, m.value(v).tensor, labels);
+    const Index i = number(subject, v);
+    if (constant_[i] == kNone && m.value(v).tensor) add_constant(i, {}, m.value(v).tensor, subject, labels);
     return constant_[i];
   };
-  for (const std::uint32_t at : order.order()) {
-    const NodeId n = order.nodes()[at];
+  for (const std::uint32_t at : subject.order.order()) {
+    const NodeId n = subject.order.nodes()[at];
     if (m.kind(n) == OpKind::Constant) {
       const ValueId v = m.output(n, 0);
-      if (v) add_constant(static_cast<Index>(v.index()), n, m.value(v).tensor, labels);
+      if (v) add_constant(number(subject, v), n, m.value(v).tensor, subject, labels);
       continue;
     }
     if (m.kind(n) == OpKind::Identity && m.output_count(n) == 1 && m.input(n, 0) && m.output(n, 0) &&
         constant_of(m.input(n, 0)) != kNone && !m.is_graph_output(m.output(n, 0))) {
-      constant_[m.output(n, 0).index()] = constant_[m.input(n, 0).index()];
+      const Index y = number(subject, m.output(n, 0));
+      constant_[y] = constant_[number(subject, m.input(n, 0))];
       continue;
     }
-    const Index i = static_cast<Index>(operators_.size());
-    Operator& o = operators_.emplace_back();
-    const OpFacts& facts = facts_of(m, n);
-    o.node = n;
-    o.kind = m.kind(n);
-    o.type = labels.of(type_key(m, n));
-    o.family = o.kind == OpKind::Opaque
-                   ? o.type
-                   : labels.of(Key(KeyKind::Family).add(static_cast<std::uint64_t>(family_of(o.kind))));
-    o.commutes = is_order_free(facts);
-    o.combines = combines_operands(facts);
-    o.is_transparent = is_looked_through(m, inference, n);
-    o.only_deforms = facts.cls == OpClass::Deformation || o.kind == OpKind::Cast;
     for (std::size_t k = 0; k < m.input_count(n); ++k) {
       const ValueId v = m.input(n, k);
-      inputs_.push_back(v ? static_cast<Index>(v.index()) : kNone);
+      inputs_.push_back(v ? number(subject, v) : kNone);
       if (v) constant_of(v);
     }
-    for (const auto& [holder, v] : order.captures_of(n)) {
-      inputs_.push_back(static_cast<Index>(v.index()));
+    for (const auto& [holder, v] : subject.order.captures_of(n)) {
+      inputs_.push_back(number(subject, v));
       constant_of(v);
     }
-    for (std::size_t k = 0; k < m.output_count(n); ++k) {
-      const ValueId v = m.output(n, k);
-      outputs_.push_back(v ? static_cast<Index>(v.index()) : kNone);
-      if (v) producer_[v.index()] = {i, static_cast<Index>(k)};
-    }
-    Key all(KeyKind::Attributes);
-    std::vector<Index> found;
-    for (const Attr& a : m.attrs(n))
-      if (!is_default_attribute(find_attribute(facts, m.text(a.name)), a))
-        found.push_back(labels.of(attribute_key(m, a)));
-    std::ranges::sort(found);
-    for (const Index a : found) all.add(a);
-    o.attributes = labels.of(all);
-    attributes_.insert(attributes_.end(), found.begin(), found.end());
-    o.shape = shape_label(i, inference, labels);
-    input_begin_.push_back(static_cast<Index>(inputs_.size()));
-    output_begin_.push_back(static_cast<Index>(outputs_.size()));
-    attribute_begin_.push_back(static_cast<Index>(attributes_.size()));
-    for (const Index v : inputs(i))
-      if (const Constant* c = v == kNone ? nullptr : constant(v);
-          c && c->elements >= std::max(kStrong, o.main_elements + 1)) {
-        o.main = c->shape;
-        o.main_elements = c->elements;
-      }
+    add_operator(subject, n, labels);
   }
 }
 
+void Side::add_operator(Subject& subject, NodeId n, Labels& labels) {
+  const Model& m = *model_;
+  const Index i = static_cast<Index>(operators_.size());
+  Operator& o = operators_.emplace_back();
+  const OpFacts& facts = facts_of(m, n);
+  o.node = n;
+  o.kind = m.kind(n);
+  o.type = labels.of(type_key(m, n));
+  o.family = o.kind == OpKind::Opaque
+                 ? o.type
+                 : labels.of(Key(KeyKind::Family).add(static_cast<std::uint64_t>(family_of(o.kind))));
+  o.commutes = is_order_free(facts);
+  o.combines = combines_operands(facts);
+  o.is_transparent = is_looked_through(m, subject.inference, n);
+  o.only_deforms = facts.cls == OpClass::Deformation || o.kind == OpKind::Cast;
+  for (std::size_t k = 0; k < m.output_count(n); ++k) {
+    const ValueId v = m.output(n, k);
+    outputs_.push_back(v ? number(subject, v) : kNone);
+    if (!v) continue;
+    producer_[outputs_.back()] = {i, static_cast<Index>(k)};
+    if (const std::string_view name = m.text(m.value(v).name); o.name == kNone && !name.empty()) {
+      o.name = labels.of(Key(KeyKind::Name).add(name));
+      o.has_number_for_name = name.find_first_not_of("0123456789") == name.npos;
+    }
+  }
+  Key all(KeyKind::Attributes);
+  std::vector<Index> found;
+  for (const Attr& a : m.attrs(n))
+    if (!is_default_attribute(find_attribute(facts, m.text(a.name)), a))
+      found.push_back(labels.of(attribute_key(subject, a)));
+  std::ranges::sort(found);
+  for (const Index a : found) all.add(a);
+  o.attributes = labels.of(all);
+  attributes_.insert(attributes_.end(), found.begin(), found.end());
+  o.shape = shape_label(i, subject.inference, labels);
+  input_begin_.push_back(static_cast<Index>(inputs_.size()));
+  output_begin_.push_back(static_cast<Index>(outputs_.size()));
+  attribute_begin_.push_back(static_cast<Index>(attributes_.size()));
+  for (const Index v : inputs(i))
+    if (const Constant* c = v == kNone ? nullptr : constant(v);
+        c && c->elements >= std::max(kStrong, o.main_elements + 1)) {
+      o.main = c->shape;
+      o.main_elements = c->elements;
+    }
+}
+
 // `node`: a Constant node that may have no tensor.
-void Side::add_constant(Index value, NodeId node, TensorId tensor, Labels& labels) {
+void Side::add_constant(Index value, NodeId node, TensorId tensor, Subject& subject, Labels& labels) {
   const Model& m = *model_;
   Constant& c = constants_.emplace_back();
   constant_[value] = static_cast<Index>(constants_.size() - 1);
   Key content(KeyKind::Payload);
   if (tensor) {
     add_tensor(content, m, tensor);
+    c.tensor = tensor;
     c.shape = dims_label(m.tensor(tensor).dims, labels);
     c.elements = m.tensor(tensor).elements;
     c.is_strong = says_which(m, tensor);
   } else {
     for (const Attr& a : node ? m.attrs(node) : std::span<const Attr>()) {
-      const Hash128 hash = attribute_key(m, a);
+      const Hash128 hash = attribute_key(subject, a);
       content.add(hash.low).add(hash.high);
     }
   }
   c.content = labels.of(content);
+}
+
+void Side::find_outer() {
+  std::vector<bool> is_own(value_count());
+  for (const Index v : graph_inputs_) is_own[v] = true;
+  for (Index v = 0; v < value_count(); ++v)
+    if (!is_own[v] && !is_computed(v) && constant_[v] == kNone) outer_.push_back(v);
 }
 
 Index Side::shape_label(Index op, const Inference& inference, Labels& labels) {

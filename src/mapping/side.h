@@ -13,9 +13,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "infer/infer.h"
+#include "ir/canonical_order.h"
 #include "ir/model.h"
 #include "mapping/labels.h"
 
@@ -31,6 +33,7 @@ struct Constant {
   Index content = kNone;  // label of type, dims and elements
   Index shape = kNone;    // label of the dims
   std::int64_t elements = 0;
+  TensorId tensor;         // none: a Constant node without one
   bool is_strong = false;  // floats, several of them and not all equal: its content says which it is
 };
 
@@ -41,10 +44,12 @@ struct Operator {
   Index family = kNone;  // label; operators of one family may stand for each other
   Index shape = kNone;   // label of the dims of its results, open dims alike
   Index attributes = kNone;
+  Index name = kNone;  // label of the name of its first result that has one
   Index depth = 0;     // operators on the longest way from the inputs
   double place = 0;    // its depth, as a share of the greatest one
   Index main = kNone;  // label of the dims of its largest constant, if that has 8 elements at least
   std::int64_t main_elements = 0;
+  bool has_number_for_name = false;
   bool commutes = false;        // its first two operands
   bool is_transparent = false;  // result 0 is operand 0
   bool combines = false;        // ops/families.h
@@ -52,16 +57,29 @@ struct Operator {
   bool has_shape = false;       // the dims of its first result are numbers
 };
 
+// A model, and what its sides share while they are made: arrays as large as the model.
+struct Subject {
+  Subject(const Model& m, const Inference& i)
+      : model(m), inference(i), order(m), order_of_bodies(m), numbers(m.value_count(), kNone) {}
+  const Model& model;
+  const Inference& inference;
+  CanonicalOrder order, order_of_bodies;
+  std::vector<Index> numbers;  // by ValueId; kNone between two sides
+};
+
 class Side {
  public:
-  // `labels` is that of both sides. The model and the inference outlive it.
-  Side(const Model& model, const Inference& inference, GraphId graph, Labels& labels);
+  // `labels` is that of both sides. The model outlives it.
+  Side(Subject& subject, GraphId graph, Labels& labels);
 
   const Model& model() const { return *model_; }
+  GraphId graph() const { return graph_; }
   std::size_t size() const { return operators_.size(); }
   const Operator& op(Index i) const { return operators_[i]; }
 
-  // Values are numbered by ValueId.
+  // Values that the graph has or reads are numbered in the order in which operators meet them.
+  ValueId value(Index v) const { return values_[v]; }
+  std::string_view name(Index v) const { return model_->text(model_->value(values_[v]).name); }
   std::span<const Index> inputs(Index op) const { return slice(inputs_, input_begin_, op); }
   std::span<const Index> outputs(Index op) const {
     return slice(outputs_, output_begin_, op);
@@ -78,7 +96,8 @@ class Side {
   }
   std::span<const Index> graph_inputs() const { return graph_inputs_; }    // values
   std::span<const Index> graph_outputs() const { return graph_outputs_; }  // the same
-  std::size_t value_count() const { return producer_.size(); }
+  std::span<const Index> outer() const { return outer_; }  // values of graphs around it; no constants
+  std::size_t value_count() const { return values_.size(); }
 
   // The dims of the first result; an open dim is -1. Empty where has_shape() and the rank is 0.
   std::span<const std::int64_t> dims(Index op) const { return slice(dims_, dim_begin_, op); }
@@ -89,13 +108,18 @@ class Side {
   static std::span<const T> slice(const std::vector<T>& of, const std::vector<Index>& begin, Index i) {
     return std::span(of).subspan(begin[i], begin[i + 1] - begin[i]);
   }
-  void number_operators(const Inference& inference, GraphId graph, Labels& labels);
-  void add_constant(Index value, NodeId node, TensorId tensor, Labels& labels);
+  Index number(Subject& subject, ValueId v);
+  void number_operators(Subject& subject, Labels& labels);
+  void add_operator(Subject& subject, NodeId n, Labels& labels);
+  void add_constant(Index value, NodeId node, TensorId tensor, Subject& subject, Labels& labels);
+  void find_outer();
   void add_uses();
   void add_depths();
   Index shape_label(Index op, const Inference& inference, Labels& labels);
 
   const Model* model_;
+  GraphId graph_;
+  std::vector<ValueId> values_;
   std::vector<Operator> operators_;
   std::vector<Index> inputs_, outputs_, attributes_;
   std::vector<Index> input_begin_{0}, output_begin_{0}, attribute_begin_{0}, dim_begin_{0};
@@ -104,7 +128,7 @@ class Side {
   std::vector<Use> producer_, uses_;
   std::vector<Index> use_begin_, constant_;
   std::vector<Constant> constants_;
-  std::vector<Index> graph_inputs_, graph_outputs_;
+  std::vector<Index> graph_inputs_, graph_outputs_, outer_;
 };
 
 }  // namespace graphopt::mapping

@@ -14,7 +14,7 @@ namespace {
 
 std::string name_of(const Side& side, Index op) {
   for (const Index v : side.outputs(op))
-    if (v != kNone) return std::string(side.model().text(side.model().value(ValueId{v}).name));
+    if (v != kNone) return std::string(side.name(v));
   return {};
 }
 
@@ -30,15 +30,15 @@ Mapped mapped(const std::string& a, const std::string& b) {
   Mapped out;
   if (!of_a.model || !of_b.model) return out;
   const Mapping m = map_graphs(*of_a.model, *of_a.facts, *of_b.model, *of_b.facts, {});
-  for (const Pair& p : m.pairs) {
-    out.pairs[name_of(*m.a, p.a)] = name_of(*m.b, p.b);
+  for (const Pair& p : m.scopes[0].pairs) {
+    out.pairs[name_of(*m.scopes[0].a, p.a)] = name_of(*m.scopes[0].b, p.b);
     out.least_confidence = std::min(out.least_confidence, p.confidence);
   }
-  for (const Group& g : m.groups) {
+  for (const Group& g : m.scopes[0].groups) {
     std::string text;
-    for (const Index op : g.a) text += name_of(*m.a, op) + " ";
+    for (const Index op : g.a) text += name_of(*m.scopes[0].a, op) + " ";
     text += "->";
-    for (const Index op : g.b) text += " " + name_of(*m.b, op);
+    for (const Index op : g.b) text += " " + name_of(*m.scopes[0].b, op);
     out.groups.push_back(text + ", " + std::string(word(g.kind)));
   }
   out.is_one_model = m.is_one_model;

@@ -36,8 +36,8 @@ std::vector<std::string> vector_names() {
 }
 
 // A model with its inference, and the mapping of two of them.
-struct Subject {
-  explicit Subject(const std::string& file) {
+struct Loaded {
+  explicit Loaded(const std::string& file) {
     std::vector<Warning> warnings;
     auto loaded = load_model_from_memory(text_of(file), file, "", warnings);
     if (!loaded) {
@@ -54,7 +54,7 @@ struct Subject {
 
 std::string name_of(const Side& side, Index op) {
   for (const Index v : side.outputs(op))
-    if (v != kNone) return std::string(side.model().text(side.model().value(ValueId{v}).name));
+    if (v != kNone) return std::string(side.name(v));
   return {};
 }
 
@@ -65,18 +65,19 @@ struct Found {
 };
 
 Found mapped(const Json& vector, bool weights) {
-  const Subject a(vector["a"]), b(vector["b"]);
+  const Loaded a(vector["a"]), b(vector["b"]);
   Found out;
   if (!a.model || !b.model) return out;
-  const Mapping m = map_graphs(*a.model, *a.inference, *b.model, *b.inference, {.weights = weights});
-  for (const Pair& p : m.pairs) {
-    out.pairs.emplace(name_of(*m.a, p.a), name_of(*m.b, p.b));
+  const Mapping m = map_graphs(*a.model, *a.inference, *b.model, *b.inference,
+                               {.weights = weights, .names = false, .given = {}});
+  for (const Pair& p : m.scopes[0].pairs) {
+    out.pairs.emplace(name_of(*m.scopes[0].a, p.a), name_of(*m.scopes[0].b, p.b));
     out.confidence.push_back(p.confidence);
   }
   out.all = out.pairs;
-  for (const Group& g : m.groups)
+  for (const Group& g : m.scopes[0].groups)
     for (const Index x : g.a)
-      for (const Index y : g.b) out.all.emplace(name_of(*m.a, x), name_of(*m.b, y));
+      for (const Index y : g.b) out.all.emplace(name_of(*m.scopes[0].a, x), name_of(*m.scopes[0].b, y));
   out.is_one_model = m.is_one_model;
   return out;
 }

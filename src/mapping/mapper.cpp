@@ -1,0 +1,232 @@
+#include "mapping/mapper.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+#include "mapping/alignment.h"
+#include "mapping/assignment.h"
+#include "mapping/colours.h"
+#include "mapping/percolation.h"
+#include "mapping/scores.h"
+#include "mapping/value_numbers.h"
+#include "mapping/view.h"
+
+namespace graphopt::mapping {
+namespace {
+
+constexpr std::size_t kMostInBlock = 256;  // operators of a block that are assigned; more are not guessed
+
+class Mapper {
+ public:
+  Mapper(const Side& a, const Side& b, Ends ends, const MapOptions& options, Labels& labels)
+      : matching_(a, b),
+        view_(matching_),
+        ends_(std::move(ends)),
+        weights_(options.weights),
+        names_(options.names),
+        shapes_(have_shapes(a, b)),
+        labels_(labels),
+        scores_(matching_, view_, ends_, options.weights, options.names),
+        alignment_(matching_, ends_, scores_, shapes_) {}
+
+  // Adds pairs that the user gives. They hold unless a constant says that one of them is another operator.
+  void add_given(const std::vector<GivenPair>& given, std::vector<Mapping::Refused>& refused) {
+    if (given.empty()) return;
+    std::array<std::unordered_map<NodeId, Index>, 2> ops;
+    for (const std::size_t s : kSides)
+      for (Index i = 0; i < matching_.side(s).size(); ++i) ops[s].emplace(matching_.side(s).op(i).node, i);
+    const std::vector<GivenPair> by_constants = weights_ ? pairs_of_constants() : std::vector<GivenPair>();
+    for (const GivenPair& pair : given) {
+      const auto a = ops[0].find(pair.a), b = ops[1].find(pair.b);
+      if (a == ops[0].end() || b == ops[1].end()) continue;  // of other graphs
+      const auto other = std::ranges::find_if(
+          by_constants, [&](const GivenPair& known) { return (known.a == pair.a) != (known.b == pair.b); });
+      if (other != by_constants.end()) refused.push_back({pair, other->a, other->b});
+      else if (matching_.add(a->second, b->second, 1.0, Why::Given))
+        given_.emplace_back(a->second, b->second);
+    }
+  }
+
+  void run() {
+    Seeds seeds = given_;
+    append(seeds, certain());
+    std::vector<Colours> near;
+    for (const unsigned radius : {1U, 2U, 3U}) near.push_back(colours(radius));
+    scores_.set_colours(std::move(near));
+    Seeds proposals = next_to_ends();
+    if (names_) append(proposals, equal_names());
+    percolate(matching_, view_, scores_, alignment_, seeds, proposals);
+    add_late_colours();
+    add_aligned();
+    add_blocks();
+  }
+
+  const Matching& matching() const { return matching_; }
+  Groups groups() const { return find_groups(matching_, view_, ends_); }
+
+ private:
+  Colours colours(unsigned radius) { return colours_of(matching_, view_, ends_, shapes_, radius, labels_); }
+
+  static void append(Seeds& to, const Seeds& more) { to.insert(to.end(), more.begin(), more.end()); }
+
+  Seeds certain() {
+    const ValueNumbers numbers = number_values(matching_, view_, ends_, weights_, labels_);
+    Seeds out = match_unique(matching_, numbers.both, 1.0, Why::Cones);
+    if (weights_) append(out, match_unique(matching_, constant_keys(), 0.99, Why::Constants));
+    append(out, match_unique(matching_, numbers.forward, 0.98, Why::Upstream));
+    append(out, match_unique(matching_, numbers.backward, 0.9, Why::Downstream));
+    for (const unsigned radius : {4U, 3U, 2U})
+      append(out, match_unique(matching_, colours(radius), 0.93 - 0.03 * (4 - radius), Why::Colour));
+    return out;
+  }
+
+  // By side and operator: family, and the content of the first constant that says which it is.
+  std::array<std::vector<Index>, 2> constant_keys() {
+    std::array<std::vector<Index>, 2> out;
+    for (const std::size_t s : kSides) {
+      const Side& side = matching_.side(s);
+      for (Index i = 0; i < side.size(); ++i) {
+        const auto inputs = side.inputs(i);
+        const auto strong = std::ranges::find_if(inputs, [&](Index v) {
+          const Constant* c = v == kNone ? nullptr : side.constant(v);
+          return c != nullptr && c->is_strong;
+        });
+        out[s].push_back(strong == inputs.end() ? kNone
+                                                : labels_.of(Key(KeyKind::StrongConstant)
+                                                                 .add(side.op(i).family)
+                                                                 .add(side.constant(*strong)->content)));
+      }
+    }
+    return out;
+  }
+
+  // Operators that constants say to be pairs.
+  std::vector<GivenPair> pairs_of_constants() {
+    Matching alone(matching_.side(0), matching_.side(1));
+    std::vector<GivenPair> out;
+    for (const auto& [a, b] : match_unique(alone, constant_keys(), 1.0, Why::Constants))
+      out.push_back({matching_.side(0).op(a).node, matching_.side(1).op(b).node});
+    return out;
+  }
+
+  // Names that one operator of each side has.
+  Seeds equal_names() const {
+    std::array<std::vector<Index>, 2> names;
+    for (const std::size_t s : kSides)
+      for (Index i = 0; i < matching_.side(s).size(); ++i) names[s].push_back(matching_.side(s).op(i).name);
+    Matching alone(matching_.side(0), matching_.side(1));
+    return match_unique(alone, names, 1.0, Why::Given);
+  }
+
+  Seeds next_to_ends() const {
+    constexpr std::size_t kMostReaders = 32;
+    Seeds out;
+    for (const auto& [x, y] : ends_.inputs) {
+      const auto of_a = view_.uses(0, x), of_b = view_.uses(1, y);
+      for (std::size_t i = 0; i < std::min(kMostReaders, of_a.size()); ++i)
+        for (std::size_t j = 0; j < std::min(kMostReaders, of_b.size()); ++j)
+          out.emplace_back(of_a[i].op, of_b[j].op);
+    }
+    for (const auto& [x, y] : ends_.outputs)
+      for (const Index i : view_.producers(0, x))
+        for (const Index j : view_.producers(1, y))
+          if (matching_.side(0).op(i).family == matching_.side(1).op(j).family) out.emplace_back(i, j);
+    return out;
+  }
+
+  // New pairs make colours around them unique.
+  void add_late_colours() {
+    constexpr int kRounds = 3;
+    for (int round = 0; round < kRounds; ++round) {
+      Seeds found;
+      for (const unsigned radius : {2U, 1U})
+        append(found, match_unique(matching_, colours(radius), 0.85, Why::LateColour));
+      if (found.empty()) return;
+      percolate(matching_, view_, scores_, alignment_, found, {});
+    }
+  }
+
+  // The best tier of what is aligned; percolation goes on from there.
+  void add_aligned() {
+    constexpr int kRounds = 4;
+    constexpr double kTier = 0.5, kGood = 4.0;
+    for (int round = 0; round < kRounds; ++round) {
+      const auto aligned = alignment_.proposals();
+      double best = kMisfit;
+      for (const auto& p : aligned) best = std::max(best, p.score);
+      Seeds found;
+      for (const auto& p : aligned)
+        if (p.score >= std::min(kGood, best - kTier) && matching_.add(p.a, p.b, 0.7, Why::Aligned))
+          found.emplace_back(p.a, p.b);
+      if (found.empty()) return;
+      percolate(matching_, view_, scores_, alignment_, found, {});
+    }
+  }
+
+  // What is left of operators of one type and one shape.
+  void add_blocks() {
+    constexpr double kLeastScore = 3.5, kLeastEvidence = 0.8;
+    std::map<std::pair<Index, Index>, std::array<std::vector<Index>, 2>> blocks;
+    for (const std::size_t s : kSides)
+      for (Index i = 0; i < matching_.side(s).size(); ++i)
+        if (const Operator& o = matching_.side(s).op(i); !matching_.is_matched(s, i))
+          blocks[{o.type, o.shape}][s].push_back(i);
+    for (const auto& [key, block] : blocks) {
+      if (block[0].empty() || block[1].empty() || std::max(block[0].size(), block[1].size()) > kMostInBlock)
+        continue;
+      // As many rows as there are columns at most.
+      const bool turned = block[0].size() > block[1].size();
+      const auto& rows = block[turned ? 1 : 0];
+      const auto& columns = block[turned ? 0 : 1];
+      const auto pair_of = [&](Index row, Index column) {
+        return turned ? std::pair(column, row) : std::pair(row, column);
+      };
+      std::vector<std::vector<Score>> scores;
+      std::vector<std::vector<double>> gains;
+      for (const Index row : rows) {
+        scores.emplace_back();
+        gains.emplace_back();
+        for (const Index column : columns) {
+          const auto [a, b] = pair_of(row, column);
+          scores.back().push_back(scores_.of(a, b));
+          gains.back().push_back(scores.back().back().total);
+        }
+      }
+      const auto assigned = best_assignment(gains);
+      for (std::size_t r = 0; r < rows.size(); ++r) {
+        const Score& score = scores[r][assigned[r]];
+        const auto [a, b] = pair_of(rows[r], columns[assigned[r]]);
+        if (score.total >= kLeastScore && score.evidence > kLeastEvidence)
+          matching_.add(a, b, 0.5, Why::Block);
+      }
+    }
+  }
+
+  Matching matching_;
+  const View view_;
+  const Ends ends_;
+  const bool weights_, names_, shapes_;
+  Labels& labels_;
+  Scores scores_;
+  Alignment alignment_;
+  Seeds given_;
+};
+
+}  // namespace
+
+void map_scope(Scope& scope, Ends ends, const MapOptions& options, Labels& labels,
+               std::vector<Mapping::Refused>& refused) {
+  Mapper mapper(*scope.a, *scope.b, std::move(ends), options, labels);
+  mapper.add_given(options.given, refused);
+  mapper.run();
+  const auto pairs = mapper.matching().pairs();
+  scope.pairs.assign(pairs.begin(), pairs.end());
+  std::ranges::sort(scope.pairs, {}, &Pair::a);
+  Groups groups = mapper.groups();
+  scope.groups = std::move(groups.all);
+  scope.mates = std::move(groups.mates);
+}
+
+}  // namespace graphopt::mapping
