@@ -28,6 +28,7 @@ class Grouping {
       is_in_group_[s].assign(m.side(s).size(), false);
       seen_[s].assign(m.side(s).size(), 0);
     }
+    ties_.assign(a().value_count(), Tie::None);
   }
 
   Groups all() {
@@ -40,9 +41,9 @@ class Grouping {
       if (!a().is_computed(x) && mates_[0][x] == y) values.push_back(x);
     for (const Index v : values) add_group(v, mates_[0][v]);
     for (Index i = 0; i < a().size(); ++i)
-      if (!is_in_group_[0][i]) out_.push_back({{i}, {}, GroupKind::OnlyInA, kNone, kNone});
+      if (!is_in_group_[0][i]) out_.push_back({{i}, {}, GroupKind::OnlyInA, kNone, kNone, Tie::None});
     for (Index j = 0; j < b().size(); ++j)
-      if (!is_in_group_[1][j]) out_.push_back({{}, {j}, GroupKind::OnlyInB, kNone, kNone});
+      if (!is_in_group_[1][j]) out_.push_back({{}, {j}, GroupKind::OnlyInB, kNone, kNone, Tie::None});
     return {std::move(out_), std::move(mates_[0])};
   }
 
@@ -50,8 +51,9 @@ class Grouping {
   const Side& a() const { return m_.side(0); }
   const Side& b() const { return m_.side(1); }
 
-  void tie(Index x, Index y) {
+  void tie(Index x, Index y, Tie why) {
     if (x == kNone || y == kNone || mates_[0][x] != kNone || mates_[1][y] != kNone) return;
+    ties_[x] = why;
     mates_[0][x] = y;
     mates_[1][y] = x;
   }
@@ -61,7 +63,8 @@ class Grouping {
       const Index j = m_.mate(0, i);
       if (j == kNone || is_unchanged(m_, i, j) != unchanged) continue;
       const auto of_a = a().outputs(i), of_b = b().outputs(j);
-      for (std::size_t k = 0; k < std::min(of_a.size(), of_b.size()); ++k) tie(of_a[k], of_b[k]);
+      for (std::size_t k = 0; k < std::min(of_a.size(), of_b.size()); ++k)
+        tie(of_a[k], of_b[k], unchanged ? Tie::Unchanged : Tie::Results);
     }
   }
 
@@ -95,12 +98,12 @@ class Grouping {
       order.emplace_back(~count, a().producer(pair.first), b().producer(pair.second), pair.first,
                          pair.second);
     std::ranges::sort(order);
-    for (const auto& [count, x, y, of_a, of_b] : order) tie(of_a, of_b);
+    for (const auto& [count, x, y, of_a, of_b] : order) tie(of_a, of_b, Tie::Operands);
   }
 
   void tie_values() {
-    for (const auto& [x, y] : ends_.outputs) tie(x, y);
-    for (const auto& [x, y] : ends_.inputs) tie(x, y);
+    for (const auto& [x, y] : ends_.outputs) tie(x, y, Tie::Ends);
+    for (const auto& [x, y] : ends_.inputs) tie(x, y, Tie::Ends);
     tie_results(true);
     tie_operands();
     tie_results(false);
@@ -166,13 +169,14 @@ class Grouping {
                                                                  : GroupKind::Rewritten;
     // An operator with several results ends one group.
     if (!out_.empty() && out_.back().a == of_a && out_.back().b == of_b) return;
-    out_.push_back({of_a, of_b, kind, x, y});
+    out_.push_back({of_a, of_b, kind, x, y, ties_[x]});
   }
 
   const Matching& m_;
   const View& view_;
   const Ends& ends_;
   std::array<std::vector<Index>, 2> mates_;  // by side and value
+  std::vector<Tie> ties_;                    // by value of A
   std::array<std::vector<bool>, 2> is_in_group_;
   std::array<std::vector<std::uint32_t>, 2> seen_;  // by operator: the last cone that has it
   std::uint32_t epoch_ = 0;

@@ -22,11 +22,15 @@ namespace graphopt::mapping {
 
 enum class GroupKind : std::uint8_t { Fused, Decomposed, Rewritten, OnlyInA, OnlyInB };
 
+// Why the values that end a group correspond.
+enum class Tie : std::uint8_t { None, Ends, Unchanged, Operands, Results };
+
 struct Group {
   std::vector<Index> a, b;  // operators, ascending
   GroupKind kind = GroupKind::Rewritten;
   // The values that correspond and end it, of A and of B; kNone: it is in one graph alone.
   Index value_a = kNone, value_b = kNone;
+  Tie tie = Tie::None;
 };
 
 struct Groups {
@@ -48,6 +52,13 @@ template <> struct Words<mapping::GroupKind> {
   static constexpr std::string_view plural = "kinds of groups";
   static constexpr std::array<std::string_view, 5> all = {"fused", "decomposed", "rewritten", "only_in_a",
                                                           "only_in_b"};
+};
+
+template <> struct Words<mapping::Tie> {
+  static constexpr std::string_view plural = "reasons of groups";
+  static constexpr std::array<std::string_view, 5> all = {
+      "no counterpart", "inputs and outputs of the graphs", "results of an unchanged pair",
+      "operands of pairs", "results of a pair"};
 };
 
 }  // namespace graphopt

@@ -42,12 +42,13 @@ class Scopes {
     const std::vector<Pair> owners = out_.scopes[at].pairs;
     for (const Pair& pair : owners) {
       const NodeId x = out_.scopes[at].a->op(pair.a).node, y = out_.scopes[at].b->op(pair.b).node;
-      const auto add_body = [&](GraphId of_x, GraphId of_y, std::string_view attribute) {
+      const auto add_body = [&](GraphId of_x, GraphId of_y, std::string_view name_x,
+                                std::string_view name_y) {
         if (!mapped_.emplace(of_x, of_y).second) return;
         Scope scope;
         scope.outer = at;
         scope.owners = pair;
-        scope.attribute = attribute;
+        scope.attributes = {std::string(name_x), std::string(name_y)};
         add(of_x, of_y, std::move(scope));
       };
       for (const Attr& of_x : a_.model.attrs(x)) {
@@ -55,10 +56,11 @@ class Scopes {
         for (const Attr& of_y : b_.model.attrs(y))
           if (a_.model.text(of_x.name) == b_.model.text(of_y.name))
             for (std::size_t k = 0; k < std::min(of_x.graphs.size(), of_y.graphs.size()); ++k)
-              add_body(of_x.graphs[k], of_y.graphs[k], a_.model.text(of_x.name));
+              add_body(of_x.graphs[k], of_y.graphs[k], a_.model.text(of_x.name), a_.model.text(of_y.name));
       }
       const GraphId of_x = called(a_.model, x), of_y = called(b_.model, y);
-      if (of_x && of_y) add_body(of_x, of_y, a_.model.text(a_.model.op(x).type));
+      if (of_x && of_y)
+        add_body(of_x, of_y, a_.model.text(a_.model.op(x).type), b_.model.text(b_.model.op(y).type));
     }
   }
 
@@ -94,8 +96,11 @@ class Scopes {
     // Without a pair the one group from inputs to outputs says nothing.
     const bool is_empty = operators[0] == 0 && operators[1] == 0;
     out_.is_one_model = (is_empty || pairs > 0) && std::min(out_.mapped_a, out_.mapped_b) >= kLeastMapped;
-    if (!out_.is_one_model)
-      for (Scope& scope : out_.scopes) scope.groups.clear();
+    if (out_.is_one_model) return;
+    for (Scope& scope : out_.scopes) {
+      scope.groups.clear();
+      scope.advice.clear();
+    }
   }
 
   void refuse_absent() {

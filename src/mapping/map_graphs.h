@@ -6,7 +6,8 @@
 // body of owners that are no pair has no counterpart. It ends since each pair of bodies is mapped once.
 #pragma once
 
-#include <cstdint>
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,7 @@ struct MapOptions {
   bool weights = true;  // contents of constants count
   bool names = true;    // equal names of results count
   std::vector<GivenPair> given;
+  std::size_t top_k = 3;  // operators of B that Scope::advice has of each
 };
 
 // Two graphs that correspond, and their operators.
@@ -35,11 +37,12 @@ struct Scope {
   std::unique_ptr<Side> a, b;
   std::vector<Pair> pairs;  // in the order of A's operators
   std::vector<Group> groups;
+  std::vector<Advice> advice;
   std::vector<Index> mates;  // by value of A: the value of B that corresponds; kNone: none
-  // Of bodies: the scope and the pair of their owners, and the attribute or the function.
+  // Of bodies: the scope and the pair of their owners, and by side the attribute or the function.
   std::optional<std::size_t> outer;
   Pair owners;
-  std::string attribute;
+  std::array<std::string, 2> attributes;
 };
 
 struct Mapping {

@@ -1,6 +1,8 @@
 #include "mapping/mapper.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -15,6 +17,9 @@
 
 namespace graphopt::mapping {
 namespace {
+
+// A score as a number from 0 to 1; the one from which pairs are proposed is a half.
+double as_share(double score) { return 1 / (1 + std::exp(3.0 - score)); }
 
 constexpr std::size_t kMostInBlock = 256;  // operators of a block that are assigned; more are not guessed
 
@@ -61,6 +66,31 @@ class Mapper {
     add_late_colours();
     add_aligned();
     add_blocks();
+  }
+
+  // What an operator that is alone may have become.
+  std::vector<Advice> advice(const std::vector<Group>& groups, std::size_t top_k) const {
+    std::array<std::vector<Index>, 2> alone;
+    for (const Group& g : groups)
+      for (const std::size_t s : kSides)
+        if ((s == 0 ? g.b : g.a).empty())
+          for (const Index op : s == 0 ? g.a : g.b)
+            if (!matching_.is_matched(s, op)) alone[s].push_back(op);
+    std::unordered_map<Index, std::vector<Index>> by_family;
+    for (const Index b : alone[1]) by_family[matching_.side(1).op(b).family].push_back(b);
+    std::vector<Advice> out;
+    for (const Index a : alone[0]) {
+      const auto alike = by_family.find(matching_.side(0).op(a).family);
+      if (alike == by_family.end() || top_k == 0) continue;
+      Advice one{a, {}};
+      const std::size_t tried = std::min(kMostInBlock, alike->second.size());
+      for (std::size_t i = 0; i < tried; ++i)
+        one.top.emplace_back(alike->second[i], as_share(scores_.of(a, alike->second[i]).total));
+      std::ranges::stable_sort(one.top, std::ranges::greater(), &std::pair<Index, double>::second);
+      if (one.top.size() > top_k) one.top.resize(top_k);
+      out.push_back(std::move(one));
+    }
+    return out;
   }
 
   const Matching& matching() const { return matching_; }
@@ -226,6 +256,7 @@ void map_scope(Scope& scope, Ends ends, const MapOptions& options, Labels& label
   std::ranges::sort(scope.pairs, {}, &Pair::a);
   Groups groups = mapper.groups();
   scope.groups = std::move(groups.all);
+  scope.advice = mapper.advice(scope.groups, options.top_k);
   scope.mates = std::move(groups.mates);
 }
 

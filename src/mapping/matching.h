@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "graphopt/words.h"
@@ -30,6 +31,13 @@ struct Pair {
   Index a = 0, b = 0;
   double confidence = 0;
   Why why = Why::Given;
+};
+
+// The operators of B that are most like an operator of A without a counterpart, best first. Scores are from 0
+// to 1.
+struct Advice {
+  Index a = 0;
+  std::vector<std::pair<Index, double>> top;
 };
 
 class Matching {

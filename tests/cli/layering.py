@@ -47,7 +47,7 @@ MAY_INCLUDE = {
     + ["deploy", "exports", "devices", "lower"],
     "batch": ["support", "onnx", "options", "devices", "deploy", "exports", "driver"],
     "commands": ["support", "ir", "ops", "infer", "onnx", "shapes", "regions", "runtime", "reduce"]
-    + ["devices", "deploy", "driver", "runner", "execution"],
+    + ["devices", "deploy", "driver", "runner", "execution", "mapping"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 NAMESPACE = re.compile(r"namespace ([\w:]+) \{$")

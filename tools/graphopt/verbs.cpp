@@ -4,12 +4,13 @@
 
 namespace graphopt::tool {
 
-extern const VerbEntry optimize_verb, batch_verb, inspect_verb, compare_verb, run_verb, reduce_verb,
+extern const VerbEntry optimize_verb, batch_verb, inspect_verb, compare_verb, map_verb, run_verb, reduce_verb,
     check_device_verb;
 
 std::span<const VerbEntry* const> all_verbs() {
-  static constexpr const VerbEntry* kVerbs[] = {
-      &optimize_verb, &batch_verb, &inspect_verb, &compare_verb, &run_verb, &reduce_verb, &check_device_verb};
+  static constexpr const VerbEntry* kVerbs[] = {&optimize_verb, &batch_verb,       &inspect_verb,
+                                                &compare_verb,  &map_verb,         &run_verb,
+                                                &reduce_verb,   &check_device_verb};
   return kVerbs;
 }
 

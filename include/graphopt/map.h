@@ -1,0 +1,96 @@
+// Which operator of one model became which operator of another: what `graphopt map` tells.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "graphopt/error.h"
+#include "graphopt/optimize.h"
+#include "graphopt/stages/load.h"
+#include "graphopt/words.h"
+
+namespace graphopt {
+
+struct MapOptions {
+  std::string first, second;  // files; one of them may be "-", stdin
+  LoadStage::Options load;    // of both
+  // "A=B": operators that are a pair, by the names that MapReport has, or by other results of theirs.
+  std::vector<std::string> pairs;
+  bool names = true;      // equal names of results are evidence
+  bool weights = true;    // equal contents of constants are evidence
+  std::size_t top_k = 3;  // MapReport::Advice of each operator that is alone
+};
+
+enum class MapGroupKind : std::uint8_t {
+  Fused,       // several operators of A are one of B
+  Decomposed,  // one operator of A is several of B
+  Rewritten,   // several are several, or one is one of another kind
+  OnlyInA,
+  OnlyInB,
+};
+
+template <> struct Words<MapGroupKind> {
+  static constexpr std::string_view plural = "kinds of groups";
+  static constexpr std::array<std::string_view, 5> all = {"fused", "decomposed", "rewritten", "only_in_a",
+                                                          "only_in_b"};
+};
+
+// Operators are named by their first result that has a name; in bodies by OWNER/ATTRIBUTE/RESULT, and in
+// functions by CALL/FUNCTION/RESULT, with the first call that is mapped. Constants are no operators, nor is
+// Identity of a constant.
+struct MapReport {
+  struct Operator {
+    std::string name, op;     // op: "Conv", "com.microsoft::Attention"
+    std::string type;         // of its first result, as "float[n,4]"
+    std::uint64_t depth = 0;  // operators before it on the longest way from the inputs of its graph
+  };
+  struct Graph {
+    std::string file, network;    // "network.id" of a manifest of the model as it is
+    std::uint64_t operators = 0;  // of the main graph
+    std::uint64_t constants = 0;  // that these read
+    std::vector<Operator> nodes;  // in canonical order; those of bodies after those of their owner
+    std::uint64_t in_pairs = 0, in_groups = 0, alone = 0;  // of nodes; each counts once, pairs first
+  };
+  // Values that correspond. `layout`: the permutation of dims that turns A's into B's; none: the same dims.
+  struct Value {
+    std::string a, b;
+    std::vector<std::size_t> layout;
+  };
+  struct Pair {
+    std::string a, b;
+    std::vector<Value> values;  // results that correspond
+    double confidence = 0;      // the share of such pairs that is right, 0 to 1
+    std::string why;
+  };
+  struct Group {
+    std::vector<std::string> a, b;
+    MapGroupKind kind = MapGroupKind::Rewritten;
+    std::optional<Value> value;  // that ends it; none for operators of one graph alone
+    std::string why;
+  };
+  // The operators of B that are most like an operator of A that is alone, best first; scores from 0 to 1.
+  struct Advice {
+    std::string a;
+    std::vector<std::pair<std::string, double>> top;
+  };
+
+  Graph a, b;
+  bool is_one_model = false;
+  std::vector<Pair> pairs;    // in the order of A's operators
+  std::vector<Group> groups;  // in the order of A's operators; none where the graphs are not one model
+  std::vector<Advice> advice;
+  std::vector<std::pair<std::string, std::uint64_t>> reasons;  // pairs by `why`
+};
+
+// Graphs that are not one model are no error. ErrorKind::Usage for pairs that cannot be.
+Result<MapReport> map_models(const MapOptions& options, Observer& observer);
+// Returns the report in the form of share/graphopt/schemas/map.schema.json: equal models have equal bytes.
+std::string to_json(const MapReport& report);
+
+}  // namespace graphopt

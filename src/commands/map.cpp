@@ -1,0 +1,285 @@
+// map_models(): which operator of one model became which operator of another.
+#include "graphopt/map.h"
+
+#include <algorithm>
+#include <map>
+#include <new>
+#include <set>
+
+#include "deploy/network_id.h"
+#include "driver/reading.h"
+#include "infer/infer.h"
+#include "ir/type_text.h"
+#include "mapping/map_graphs.h"
+#include "mapping/names.h"
+
+namespace graphopt {
+namespace {
+
+using mapping::Index;
+using mapping::kNone;
+using mapping::kSides;
+using mapping::Mapping;
+using mapping::Scope;
+
+struct Half {
+  Model model;
+  std::optional<Inference> inference;
+};
+
+Result<std::unique_ptr<Half>> read_half(const std::string& file, const LoadStage::Options& load,
+                                        Observer& observer) {
+  Result<ReadModel> read = read_for_view(file, load.external_root, load.dim_names);
+  if (!read) return read.errors();
+  for (const Warning& w : read->warnings) observer.log(LogLevel::Warning, warning_text(w));
+  auto out = std::make_unique<Half>();
+  out->model = std::move(read->model);
+  out->inference.emplace(out->model, InferOptions{});
+  out->inference->run();
+  return out;
+}
+
+Error wrong_pair(const std::string& text, std::string problem, std::string remedy) {
+  return {ErrorKind::Usage, {}, "--pair: '" + text + "' " + std::move(problem), std::move(remedy)};
+}
+
+Status check_pairs(const std::vector<std::string>& texts, const std::vector<mapping::GivenPair>& pairs) {
+  std::array<std::set<NodeId>, 2> seen;
+  for (std::size_t i = 0; i < pairs.size(); ++i)
+    if (!seen[0].insert(pairs[i].a).second || !seen[1].insert(pairs[i].b).second)
+      return wrong_pair(texts[i], "has an operator that another --pair has, too",
+                        "give each operator one counterpart");
+  return Done{};
+}
+
+Result<std::vector<mapping::GivenPair>> read_pairs(const MapOptions& options, const Half& a, const Half& b) {
+  std::vector<mapping::GivenPair> out;
+  for (const std::string& text : options.pairs) {
+    const auto pair = mapping::find_pair(a.model, b.model, text);
+    if (!pair)
+      return wrong_pair(text, "is not A=B with an operator of each model",
+                        "name operators by their results; those of bodies by OWNER/ATTRIBUTE/RESULT");
+    out.push_back(*pair);
+  }
+  if (Status fit = check_pairs(options.pairs, out); !fit) return fit.errors();
+  return out;
+}
+
+// Makes the report of a mapping.
+class Telling {
+ public:
+  Telling(const Mapping& mapping, const Half& a, const Half& b)
+      : mapping_(mapping), halves_{&a, &b}, prefixes_(prefixes_of(mapping)) {}
+
+  MapReport report() {
+    out_.is_one_model = mapping_.is_one_model;
+    for (const std::size_t s : kSides) graph(s);
+    for (std::size_t i = 0; i < mapping_.scopes.size(); ++i) {
+      pairs(i);
+      groups(i);
+      advice(i);
+    }
+    count();
+    return std::move(out_);
+  }
+
+ private:
+  static const mapping::Side& side(const Scope& scope, std::size_t s) { return s == 0 ? *scope.a : *scope.b; }
+  MapReport::Graph& graph_of(std::size_t s) { return s == 0 ? out_.a : out_.b; }
+
+  std::string op(std::size_t s, std::size_t scope, Index i) const {
+    return prefixes_[s][scope] + name_of(side(mapping_.scopes[scope], s), i);
+  }
+  std::vector<std::string> ops(std::size_t s, std::size_t scope, const std::vector<Index>& all) const {
+    std::vector<std::string> out;
+    for (const Index i : all) out.push_back(op(s, scope, i));
+    return out;
+  }
+
+  void graph(std::size_t s) {
+    MapReport::Graph& out = graph_of(s);
+    const Half& half = *halves_[s];
+    out.file = half.model.file;
+    out.network = NetworkIds(half.model).network(StatedTypes(half.model, {}));
+    for (std::size_t i = 0; i < mapping_.scopes.size(); ++i) {
+      const mapping::Side& x = side(mapping_.scopes[i], s);
+      if (i == 0) {
+        out.operators = x.size();
+        out.constants = x.constant_count();
+      }
+      if (is_told_before(i, s)) continue;
+      for (Index k = 0; k < x.size(); ++k) {
+        const NodeId n = x.op(k).node;
+        const ValueId result = half.model.output_count(n) == 0 ? ValueId() : half.model.output(n, 0);
+        out.nodes.push_back({op(s, i, k), operator_name(half.model, half.model.node(n).op),
+                             result ? type_text(half.model, half.inference->type(result)) : "",
+                             x.op(k).depth});
+      }
+    }
+  }
+
+  // A function that is a pair with two others has two scopes.
+  bool is_told_before(std::size_t scope, std::size_t s) const {
+    const GraphId graph = side(mapping_.scopes[scope], s).graph();
+    for (std::size_t i = 0; i < scope; ++i)
+      if (side(mapping_.scopes[i], s).graph() == graph) return true;
+    return false;
+  }
+
+  MapReport::Value value(std::size_t scope, Index x, Index y) const {
+    const Scope& of = mapping_.scopes[scope];
+    MapReport::Value out;
+    const auto name = [&](std::size_t s, Index v) {
+      const mapping::Side& in = side(of, s);
+      const bool is_outer = std::ranges::find(in.outer(), v) != in.outer().end();
+      return (is_outer ? "" : prefixes_[s][scope]) + std::string(in.name(v));
+    };
+    out.a = name(0, x);
+    out.b = name(1, y);
+    out.layout = layout(*of.a, x, *of.b, y);
+    return out;
+  }
+
+  std::vector<std::int64_t> dims(std::size_t s, const mapping::Side& in, Index v) const {
+    std::vector<std::int64_t> out;
+    const Half& half = *halves_[s];
+    if (half.inference->has_rank(in.value(v)))
+      for (const DimId d : half.inference->dims(in.value(v)))
+        out.push_back(half.model.dims.value(d).value_or(-1));
+    return out;
+  }
+
+  // Channels first against channels last, where the dims tell which.
+  std::vector<std::size_t> layout(const mapping::Side& a, Index x, const mapping::Side& b, Index y) const {
+    const std::vector<std::int64_t> from = dims(0, a, x), to = dims(1, b, y);
+    const std::size_t rank = from.size();
+    if (rank < 3 || to.size() != rank || from == to) return {};
+    std::vector<std::size_t> last{0}, first{0, rank - 1};
+    for (std::size_t i = 2; i < rank; ++i) last.push_back(i);
+    last.push_back(1);
+    for (std::size_t i = 1; i + 1 < rank; ++i) first.push_back(i);
+    for (const auto& permutation : {last, first}) {
+      bool fits = true;
+      for (std::size_t i = 0; i < rank; ++i) fits &= from[permutation[i]] == to[i];
+      if (fits) return permutation;
+    }
+    return {};
+  }
+
+  void pairs(std::size_t scope) {
+    const Scope& of = mapping_.scopes[scope];
+    for (const mapping::Pair& p : of.pairs) {
+      MapReport::Pair& out = out_.pairs.emplace_back();
+      out.a = op(0, scope, p.a);
+      out.b = op(1, scope, p.b);
+      out.confidence = p.confidence;
+      out.why = word(p.why);
+      const auto of_a = of.a->outputs(p.a), of_b = of.b->outputs(p.b);
+      for (std::size_t k = 0; k < std::min(of_a.size(), of_b.size()); ++k)
+        if (of_a[k] != kNone && of_b[k] != kNone && of.mates[of_a[k]] == of_b[k])
+          out.values.push_back(value(scope, of_a[k], of_b[k]));
+    }
+  }
+
+  void groups(std::size_t scope) {
+    const Scope& of = mapping_.scopes[scope];
+    for (const mapping::Group& g : of.groups) {
+      MapReport::Group& out = out_.groups.emplace_back();
+      out.a = ops(0, scope, g.a);
+      out.b = ops(1, scope, g.b);
+      out.kind = static_cast<MapGroupKind>(g.kind);
+      if (g.value_a != kNone && g.value_b != kNone) out.value = value(scope, g.value_a, g.value_b);
+      out.why = word(g.tie);
+    }
+  }
+
+  void advice(std::size_t scope) {
+    for (const mapping::Advice& advice : mapping_.scopes[scope].advice) {
+      MapReport::Advice& out = out_.advice.emplace_back();
+      out.a = op(0, scope, advice.a);
+      for (const auto& [b, score] : advice.top) out.top.emplace_back(op(1, scope, b), score);
+    }
+  }
+
+  void count() {
+    std::map<std::string, std::uint64_t> reasons;
+    std::array<std::set<std::string>, 2> in_pairs, in_groups;
+    for (const MapReport::Pair& p : out_.pairs) {
+      ++reasons[p.why];
+      in_pairs[0].insert(p.a);
+      in_pairs[1].insert(p.b);
+    }
+    for (const MapReport::Group& g : out_.groups)
+      if (!g.a.empty() && !g.b.empty()) {
+        in_groups[0].insert(g.a.begin(), g.a.end());
+        in_groups[1].insert(g.b.begin(), g.b.end());
+      }
+    for (const std::size_t s : kSides) {
+      MapReport::Graph& graph = graph_of(s);
+      for (const MapReport::Operator& o : graph.nodes) {
+        if (in_pairs[s].contains(o.name)) ++graph.in_pairs;
+        else if (in_groups[s].contains(o.name)) ++graph.in_groups;
+        else ++graph.alone;
+      }
+    }
+    out_.reasons.assign(reasons.begin(), reasons.end());
+  }
+
+  const Mapping& mapping_;
+  std::array<const Half*, 2> halves_;
+  std::array<std::vector<std::string>, 2> prefixes_;
+  MapReport out_;
+};
+
+std::string node_text(const Model& m, NodeId n) {
+  for (const ValueId v : m.outputs(n))
+    if (v && !m.text(m.value(v).name).empty()) return "'" + std::string(m.text(m.value(v).name)) + "'";
+  return "an operator";
+}
+
+Errors refusals(const Mapping& mapping, const MapOptions& options,
+                const std::vector<mapping::GivenPair>& given, const Half& a, const Half& b) {
+  Errors out;
+  for (const Mapping::Refused& refused : mapping.refused) {
+    if (out.size() == kMaxErrors) break;
+    std::string text;
+    for (std::size_t i = 0; i < given.size(); ++i)
+      if (given[i].a == refused.pair.a && given[i].b == refused.pair.b) text = options.pairs[i];
+    out.push_back(refused.reads_a
+                      ? wrong_pair(text,
+                                   "cannot be: " + node_text(a.model, refused.reads_a) + " of A and " +
+                                       node_text(b.model, refused.reads_b) +
+                                       " of B read the same constant, which no other operator reads",
+                                   "give another pair, or --no-weights")
+                      : wrong_pair(text,
+                                   "cannot be: their graphs do not correspond, or one of them is a constant",
+                                   "give the pair of their owners first"));
+  }
+  return out;
+}
+
+Result<MapReport> map_files(const MapOptions& options, Observer& observer) {
+  auto a = read_half(options.first, options.load, observer);
+  if (!a) return a.errors();
+  auto b = read_half(options.second, options.load, observer);
+  if (!b) return b.errors();
+  auto given = read_pairs(options, **a, **b);
+  if (!given) return given.errors();
+  const Mapping mapping = mapping::map_graphs(
+      (*a)->model, *(*a)->inference, (*b)->model, *(*b)->inference,
+      {.weights = options.weights, .names = options.names, .given = *given, .top_k = options.top_k});
+  if (!mapping.refused.empty()) return refusals(mapping, options, *given, **a, **b);
+  return Telling(mapping, **a, **b).report();
+}
+
+}  // namespace
+
+Result<MapReport> map_models(const MapOptions& options, Observer& observer) {
+  try {
+    return map_files(options, observer);
+  } catch (const std::bad_alloc&) {
+    return out_of_memory(options.first);
+  }
+}
+
+}  // namespace graphopt

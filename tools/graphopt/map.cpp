@@ -1,0 +1,212 @@
+// graphopt map A B
+#include "graphopt/map.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graphopt/option_rows.h"
+#include "handlers.h"
+#include "output_paths.h"
+#include "verbs.h"
+
+namespace graphopt::tool {
+namespace {
+
+constexpr std::string_view kGroup = "Mapping";
+constexpr std::size_t kMostLines = 20;  // of a list, without --verbose
+
+using MapRow = OptionRow<MapOptions>;
+
+MapRow pair_row() {
+  return {{.name = "--pair",
+           .group = kGroup,
+           .value = "A=B",
+           .help = "operators that are a pair, by the names of their results",
+           .form = OptionForm::Text,
+           .repeats = true},
+          [](MapOptions& o, std::string_view text) -> Status {
+            o.pairs.emplace_back(text);
+            return Done{};
+          },
+          {}};
+}
+
+// An option that takes something away.
+MapRow without_row(std::string_view name, std::string_view help, bool MapOptions::* member) {
+  return {{.name = name, .group = kGroup, .help = help, .form = OptionForm::Flag},
+          [name, member](MapOptions& o, std::string_view text) -> Status {
+            const Result<bool> given = read_flag(name, text);
+            if (!given) return given.errors();
+            o.*member = !*given;
+            return Done{};
+          },
+          {}};
+}
+
+MapRow top_row() {
+  return {{.name = "--top-k",
+           .group = kGroup,
+           .value = "K",
+           .help = "most proposals for an operator without counterpart (3)",
+           .form = OptionForm::Count},
+          [](MapOptions& o, std::string_view text) -> Status {
+            const auto count = read_count("--top-k", text,
+                                          {.least = 0,
+                                           .most = 1000,
+                                           .problem = "is not a number of proposals",
+                                           .remedy = "give 0 to 1000"});
+            if (!count) return count.errors();
+            o.top_k = static_cast<std::size_t>(*count);
+            return Done{};
+          },
+          {}};
+}
+
+std::vector<MapRow> map_rows() {
+  return {pair_row(), without_row("--no-names", "names of results are no evidence", &MapOptions::names),
+          without_row("--no-weights", "values of constants are no evidence, as for another checkpoint",
+                      &MapOptions::weights),
+          top_row()};
+}
+
+// The first few of `all`; the others are counted.
+std::string listed(const std::vector<std::string>& all) {
+  constexpr std::size_t kMost = 6;
+  std::string out;
+  for (std::size_t i = 0; i < std::min(kMost, all.size()); ++i) out += (i == 0 ? "" : ", ") + visible(all[i]);
+  if (all.size() > kMost) out += fmt::format(" and {} more", all.size() - kMost);
+  return out;
+}
+
+class Text {
+ public:
+  Text(const MapReport& report, bool all) : r_(report), all_(all) {}
+
+  std::string all() {
+    counts();
+    groups();
+    alone(MapGroupKind::OnlyInA, "only in A", &MapReport::Group::a);
+    alone(MapGroupKind::OnlyInB, "only in B", &MapReport::Group::b);
+    unsure();
+    return std::move(out_);
+  }
+
+ private:
+  template <class Range, class Line> void list(const Range& range, std::string_view title, const Line& line) {
+    if (range.empty()) return;
+    out_ += fmt::format("\n{}:\n", title);
+    const std::size_t shown = all_ ? range.size() : std::min(kMostLines, range.size());
+    for (std::size_t i = 0; i < shown; ++i) out_ += "  " + line(range[i]) + "\n";
+    if (shown < range.size())
+      out_ += fmt::format("  and {} more (--verbose shows all)\n", range.size() - shown);
+  }
+
+  void counts() {
+    out_ +=
+        r_.is_one_model ? "one model\n" : "not one model: too little of one has a counterpart in the other\n";
+    out_ += fmt::format("  {:<24}{:>10}{:>10}\n", "", "A", "B");
+    const auto row = [&](std::string_view name, std::uint64_t a, std::uint64_t b) {
+      out_ += fmt::format("  {:<24}{:>10}{:>10}\n", name, a, b);
+    };
+    row("operators", r_.a.nodes.size(), r_.b.nodes.size());
+    row("  in pairs", r_.a.in_pairs, r_.b.in_pairs);
+    row("  in groups", r_.a.in_groups, r_.b.in_groups);
+    row("  alone", r_.a.alone, r_.b.alone);
+    row("constants", r_.a.constants, r_.b.constants);
+    if (!r_.reasons.empty()) out_ += "\npairs by reason:\n";
+    for (const auto& [why, count] : r_.reasons) out_ += fmt::format("  {:>8}  {}\n", count, why);
+  }
+
+  void groups() {
+    std::vector<const MapReport::Group*> found;
+    for (const MapReport::Group& g : r_.groups)
+      if (!g.a.empty() && !g.b.empty()) found.push_back(&g);
+    std::ranges::stable_sort(found, {}, [](const MapReport::Group* g) { return g->kind; });
+    list(found, fmt::format("groups ({})", found.size()), [](const MapReport::Group* g) {
+      return fmt::format("{:<11} {} -> {}", word(g->kind), listed(g->a), listed(g->b));
+    });
+  }
+
+  void alone(MapGroupKind kind, std::string_view title, std::vector<std::string> MapReport::Group::* ops) {
+    std::vector<std::string> found;
+    for (const MapReport::Group& g : r_.groups)
+      if (g.kind == kind) found.insert(found.end(), (g.*ops).begin(), (g.*ops).end());
+    list(found, fmt::format("{} ({})", title, found.size()),
+         [](const std::string& name) { return visible(name); });
+  }
+
+  void unsure() {
+    constexpr double kSure = 0.6;
+    std::vector<const MapReport::Pair*> found;
+    for (const MapReport::Pair& p : r_.pairs)
+      if (p.confidence <= kSure) found.push_back(&p);
+    list(found, fmt::format("not sure ({})", found.size()), [](const MapReport::Pair* p) {
+      return fmt::format("{:.2f} {} -> {}: {}", p->confidence, visible(p->a), visible(p->b), p->why);
+    });
+  }
+
+  const MapReport& r_;
+  const bool all_;
+  std::string out_;
+};
+
+class Map final : public Verb {
+ public:
+  void declare(OptionSet& set) override {
+    set.add(map_rows(), options_);
+    set.take(run_, {"--dim-names", "--external-root"});
+    take_tool_options(set, tool, {"--max-memory", "--timeout", "--json", "--report", "--quiet", "--verbose"});
+    set.describe("--verbose", "show all groups and operators");
+    set.word("A", options_.first);
+    set.word("B", options_.second);
+  }
+
+  Status check() override {
+    if (options_.first.empty() || options_.second.empty())
+      return usage_error("map: two models are wanted", "graphopt map A B");
+    if (options_.first == "-" && options_.second == "-")
+      return usage_error("map: both models are stdin", "give one of them as a file");
+    options_.load = run_.load;
+    run_.input = options_.first;
+    return check_output_paths(run_, tool);
+  }
+
+  const std::string& input() const override { return options_.first; }
+
+  int run(Console& console, bool) override {
+    const Result<MapReport> found =
+        attended(*this, "map", console, [&] { return map_models(options_, console); });
+    if (!found) return fail(found.errors(), console);
+    const int status = tell_result(
+        tool, [&] { return to_json(*found); }, [&] { return Text(*found, tool.verbose > 0).all(); }, console);
+    if (status != 0) return status;
+    return found->is_one_model ? 0 : static_cast<int>(ErrorKind::CheckFailed);
+  }
+
+ private:
+  Options run_;  // what it shares with a run
+  MapOptions options_;
+};
+
+std::string map_ending() {
+  return "\nOperators are named by their first result, in bodies by OWNER/ATTRIBUTE/RESULT.\n\n"
+         "Examples:\n"
+         "  graphopt map model.onnx small.onnx\n"
+         "  graphopt map old.onnx new.onnx --no-weights --report map.json\n\n"
+         "Exit status: 0 one model; 3 the graphs are not one model.\n";
+}
+
+}  // namespace
+
+extern constinit const VerbEntry map_verb = {
+    .name = "map",
+    .words = "A B",
+    .summary = "which operator of A became which operator of B",
+    .about =
+        "Finds for each operator of A its counterpart in B, whatever their names, and what was fused,\n"
+        "decomposed or rewritten.\n",
+    .ending = map_ending,
+    .make = []() -> std::unique_ptr<Verb> { return std::make_unique<Map>(); }};
+
+}  // namespace graphopt::tool
