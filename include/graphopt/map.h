@@ -17,14 +17,34 @@
 
 namespace graphopt {
 
+enum class MapMethod : std::uint8_t {
+  Sparse,   // near-linear: evidence of all kinds, and groups
+  Literal,  // pairs by footprint matrices (src/mapping/literal.h), for comparison
+};
+
+template <> struct Words<MapMethod> {
+  static constexpr std::string_view plural = "methods";
+  static constexpr std::array<std::string_view, 2> all = {"sparse", "literal"};
+};
+
 struct MapOptions {
   std::string first, second;  // files; one of them may be "-", stdin
   LoadStage::Options load;    // of both
   // "A=B": operators that are a pair, by the names that MapReport has, or by other results of theirs.
   std::vector<std::string> pairs;
-  bool names = true;      // equal names of results are evidence
-  bool weights = true;    // equal contents of constants are evidence
-  std::size_t top_k = 3;  // MapReport::Advice of each operator that is alone
+  MapMethod method = MapMethod::Sparse;
+  std::uint64_t rounds = 10;  // of the literal method, at most
+  bool names = true;          // equal names of results are evidence
+  bool weights = true;        // equal contents of constants are evidence
+  std::size_t top_k = 3;      // MapReport::Advice of each operator that is alone
+
+  // Both run in ONNX Runtime, and values that correspond are compared: all of them, or with `bisect` only
+  // until some differ, and none where the outputs agree.
+  bool numeric = false, bisect = false;
+  std::optional<double> tolerance;  // relative; none: by the types of the models
+  std::vector<std::string> inputs;  // as CheckStage::Options::inputs, for inputs of A or of B
+  std::uint64_t seeds = 1;          // sets of inputs that are drawn
+  std::string ort;                  // as CheckStage::Options::ort
 };
 
 enum class MapGroupKind : std::uint8_t {
@@ -80,15 +100,37 @@ struct MapReport {
     std::vector<std::pair<std::string, double>> top;
   };
 
+  // Values that differ while all that correspond above them agree.
+  struct Divergence {
+    std::string a, b;                             // the operators that make them
+    std::vector<std::string> region_a, region_b;  // the operators between those that agree and these
+    double max_abs = 0, max_rel = 0, cosine = 1;
+    std::string problem;  // what is more than a number
+    struct Attribute {
+      std::string name, a, b;  // empty: it is not there
+    };
+    std::vector<Attribute> attributes;  // that differ
+  };
+  struct Numeric {
+    std::string runtime;
+    std::uint64_t compared = 0, diverging = 0;  // pairs of values
+    std::vector<Divergence> first;
+  };
+
   Graph a, b;
+  MapMethod method = MapMethod::Sparse;
   bool is_one_model = false;
   std::vector<Pair> pairs;    // in the order of A's operators
   std::vector<Group> groups;  // in the order of A's operators; none where the graphs are not one model
   std::vector<Advice> advice;
   std::vector<std::pair<std::string, std::uint64_t>> reasons;  // pairs by `why`
+  std::optional<Numeric> numeric;
 };
 
-// Graphs that are not one model are no error. ErrorKind::Usage for pairs that cannot be.
+// Graphs that are not one model are no error, nor are values that differ. ErrorKind::Usage for pairs that
+// cannot be, for more operators than the literal method takes, and for inputs that fit neither graph;
+// ErrorKind::NotChecked where numbers are wanted and there is no ONNX Runtime, or it does not run the models,
+// or their inputs do not correspond.
 Result<MapReport> map_models(const MapOptions& options, Observer& observer);
 // Returns the report in the form of share/graphopt/schemas/map.schema.json: equal models have equal bytes.
 std::string to_json(const MapReport& report);

@@ -30,6 +30,8 @@ Result<bool> read_flag(std::string_view option, std::string_view text);
 Result<std::uint64_t> read_bytes(std::string_view option, std::string_view text);
 // "10", "0.5", "10s", "5m", "1h"; above 0.
 Result<double> read_seconds(std::string_view option, std::string_view text);
+// "1e-4", "0".
+Result<double> read_tolerance(std::string_view option, std::string_view text);
 // A whole number in a range, both ends included. `problem` is the error's: "is not a number of seeds".
 struct CountForm {
   std::int64_t least = 0, most = 0;
@@ -101,6 +103,17 @@ template <class T, class At> OptionRow<T> text_row(OptionInfo info, At at) {
             if (at(o).empty()) return std::nullopt;
             return OptionValue(std::string(at(o)));
           }};
+}
+
+// Texts, one each time that the option is given.
+template <class T, class At> OptionRow<T> texts_row(OptionInfo info, At at) {
+  info.repeats = true;
+  return {std::move(info),
+          [at](T& o, std::string_view text) -> Status {
+            at(o).emplace_back(text);
+            return Done{};
+          },
+          {}};
 }
 
 // A file that must be named. `remedy` says what to give.

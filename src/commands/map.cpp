@@ -7,11 +7,17 @@
 #include <set>
 
 #include "deploy/network_id.h"
+#include "driver/original.h"
 #include "driver/reading.h"
 #include "infer/infer.h"
+#include "ir/attribute_text.h"
 #include "ir/type_text.h"
+#include "mapping/literal.h"
 #include "mapping/map_graphs.h"
 #include "mapping/names.h"
+#include "numeric/layout.h"
+#include "numeric/mapped_values.h"
+#include "runtime/given_inputs.h"
 
 namespace graphopt {
 namespace {
@@ -83,6 +89,28 @@ class Telling {
     return std::move(out_);
   }
 
+  MapReport::Numeric numeric(const NumericReport& numbers) const {
+    MapReport::Numeric out;
+    out.runtime = numbers.runtime;
+    out.compared = numbers.compared;
+    out.diverging = numbers.diverging;
+    const Scope& main = mapping_.scopes[0];
+    for (const NumericReport::First& first : numbers.first) {
+      MapReport::Divergence& d = out.first.emplace_back();
+      const Index a = main.a->producer(first.a).op, b = main.b->producer(first.b).op;
+      d.a = op(0, 0, a);
+      d.b = op(1, 0, b);
+      d.region_a = ops(0, 0, first.region_a);
+      d.region_b = ops(1, 0, first.region_b);
+      d.max_abs = first.difference.max_abs;
+      d.max_rel = first.difference.max_rel;
+      d.cosine = first.difference.cosine;
+      d.problem = first.difference.problem;
+      d.attributes = attributes(main.a->op(a).node, main.b->op(b).node);
+    }
+    return out;
+  }
+
  private:
   static const mapping::Side& side(const Scope& scope, std::size_t s) { return s == 0 ? *scope.a : *scope.b; }
   MapReport::Graph& graph_of(std::size_t s) { return s == 0 ? out_.a : out_.b; }
@@ -136,7 +164,7 @@ class Telling {
     };
     out.a = name(0, x);
     out.b = name(1, y);
-    out.layout = layout(*of.a, x, *of.b, y);
+    out.layout = channel_layout(dims(0, *of.a, x), dims(1, *of.b, y));
     return out;
   }
 
@@ -149,21 +177,20 @@ class Telling {
     return out;
   }
 
-  // Channels first against channels last, where the dims tell which.
-  std::vector<std::size_t> layout(const mapping::Side& a, Index x, const mapping::Side& b, Index y) const {
-    const std::vector<std::int64_t> from = dims(0, a, x), to = dims(1, b, y);
-    const std::size_t rank = from.size();
-    if (rank < 3 || to.size() != rank || from == to) return {};
-    std::vector<std::size_t> last{0}, first{0, rank - 1};
-    for (std::size_t i = 2; i < rank; ++i) last.push_back(i);
-    last.push_back(1);
-    for (std::size_t i = 1; i + 1 < rank; ++i) first.push_back(i);
-    for (const auto& permutation : {last, first}) {
-      bool fits = true;
-      for (std::size_t i = 0; i < rank; ++i) fits &= from[permutation[i]] == to[i];
-      if (fits) return permutation;
-    }
-    return {};
+  // Attributes of two nodes that are not the same text; bodies are left out.
+  std::vector<MapReport::Divergence::Attribute> attributes(NodeId x, NodeId y) const {
+    std::map<std::string, std::array<std::string, 2>> all;
+    const auto add = [&](std::size_t s, NodeId n) {
+      const Model& m = halves_[s]->model;
+      for (const Attr& a : m.attrs(n))
+        if (a.graphs.empty()) all[std::string(m.text(a.name))][s] = attribute_text(m, a);
+    };
+    add(0, x);
+    add(1, y);
+    std::vector<MapReport::Divergence::Attribute> out;
+    for (const auto& [name, texts] : all)
+      if (texts[0] != texts[1]) out.push_back({name, texts[0], texts[1]});
+    return out;
   }
 
   void pairs(std::size_t scope) {
@@ -258,6 +285,23 @@ Errors refusals(const Mapping& mapping, const MapOptions& options,
   return out;
 }
 
+Mapping map_halves(const Half& a, const Half& b, const mapping::MapOptions& how) {
+  return mapping::map_graphs(a.model, *a.inference, b.model, *b.inference, how);
+}
+
+Result<NumericReport> compare_numbers(const Mapping& mapping, const MapOptions& options, const Half& a,
+                                      const Half& b) {
+  Result<GivenInputs> given = read_given_inputs(options.inputs);
+  if (!given) return given.errors();
+  return compare_mapped(mapping.scopes[0], {a.model, *a.inference, data_folder(options.first)},
+                        {b.model, *b.inference, data_folder(options.second)},
+                        {.bisect = options.bisect && !options.numeric,
+                         .tolerance = options.tolerance,
+                         .given = *std::move(given),
+                         .seeds = options.seeds,
+                         .ort = options.ort});
+}
+
 Result<MapReport> map_files(const MapOptions& options, Observer& observer) {
   auto a = read_half(options.first, options.load, observer);
   if (!a) return a.errors();
@@ -265,11 +309,42 @@ Result<MapReport> map_files(const MapOptions& options, Observer& observer) {
   if (!b) return b.errors();
   auto given = read_pairs(options, **a, **b);
   if (!given) return given.errors();
-  const Mapping mapping = mapping::map_graphs(
-      (*a)->model, *(*a)->inference, (*b)->model, *(*b)->inference,
-      {.weights = options.weights, .names = options.names, .given = *given, .top_k = options.top_k});
+  mapping::MapOptions how = {.method = static_cast<mapping::MapMethod>(options.method),
+                             .rounds = static_cast<std::size_t>(options.rounds),
+                             .weights = options.weights,
+                             .names = options.names,
+                             .given = *given,
+                             .equal = {},
+                             .unequal = {},
+                             .top_k = options.top_k};
+  Mapping mapping = map_halves(**a, **b, how);
+  if (mapping.too_large > 0)
+    return Error{ErrorKind::Usage,
+                 {},
+                 "--method literal: its matrices would take " + std::to_string(mapping.too_large >> 20) +
+                     " MiB; it takes " + std::to_string(mapping::kMostLiteral) + " operators at most",
+                 "use --method sparse"};
   if (!mapping.refused.empty()) return refusals(mapping, options, *given, **a, **b);
-  return Telling(mapping, **a, **b).report();
+  std::optional<NumericReport> numbers;
+  if ((options.numeric || options.bisect) && mapping.is_one_model) {
+    auto compared = compare_numbers(mapping, options, **a, **b);
+    if (!compared) return compared.errors();
+    numbers = *std::move(compared);
+    // What the numbers say changes the map, and the map what is compared.
+    if (!numbers->equal.empty() || !numbers->unequal.empty()) {
+      how.equal = numbers->equal;
+      how.unequal = numbers->unequal;
+      mapping = map_halves(**a, **b, how);
+      compared = compare_numbers(mapping, options, **a, **b);
+      if (!compared) return compared.errors();
+      numbers = *std::move(compared);
+    }
+  }
+  Telling telling(mapping, **a, **b);
+  MapReport out = telling.report();
+  out.method = options.method;
+  if (numbers) out.numeric = telling.numeric(*numbers);
+  return out;
 }
 
 }  // namespace

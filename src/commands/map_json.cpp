@@ -47,6 +47,30 @@ Json group_json(const MapReport::Group& g) {
   return {{"a", g.a}, {"b", g.b}, {"kind", word(g.kind)}, {"values", std::move(values)}, {"why", g.why}};
 }
 
+Json divergence_json(const MapReport::Divergence& d) {
+  Json attributes = Json::object();
+  for (const auto& [name, a, b] : d.attributes)
+    attributes[name] =
+        Json::array({a.empty() ? Json(nullptr) : Json(a), b.empty() ? Json(nullptr) : Json(b)});
+  return {{"a", d.a},
+          {"attributes", std::move(attributes)},
+          {"b", d.b},
+          {"cosine", json_number(d.cosine)},
+          {"max_abs", json_number(d.max_abs)},
+          {"max_rel", json_number(d.max_rel)},
+          {"problem", d.problem.empty() ? Json(nullptr) : Json(d.problem)},
+          {"region", {{"a", d.region_a}, {"b", d.region_b}}}};
+}
+
+Json numeric_json(const MapReport::Numeric& n) {
+  Json first = Json::array();
+  for (const MapReport::Divergence& d : n.first) first.push_back(divergence_json(d));
+  return {{"compared", n.compared},
+          {"diverging", n.diverging},
+          {"first", std::move(first)},
+          {"runtime", n.runtime}};
+}
+
 Json summary_json(const MapReport& r) {
   const auto shares = [](const MapReport::Graph& g) -> Json {
     const std::uint64_t all = g.nodes.size();
@@ -75,7 +99,8 @@ std::string to_json(const MapReport& r) {
   out["format"] = "graphopt.map";
   Json& groups = out["groups"] = Json::array();
   for (const MapReport::Group& g : r.groups) groups.push_back(group_json(g));
-  out["method"] = "sparse";
+  out["method"] = word(r.method);
+  out["numeric"] = r.numeric ? numeric_json(*r.numeric) : Json(nullptr);
   Json& pairs = out["pairs"] = Json::array();
   for (const MapReport::Pair& p : r.pairs) pairs.push_back(pair_json(p));
   out["summary"] = summary_json(r);

@@ -22,7 +22,8 @@ std::size_t computed_operands(const Side& side, Index op) {
 
 class Grouping {
  public:
-  Grouping(const Matching& m, const View& view, const Ends& ends) : m_(m), view_(view), ends_(ends) {
+  Grouping(const Matching& m, const View& view, const Ends& ends, const KnownValues& known)
+      : m_(m), view_(view), ends_(ends), known_(known) {
     for (const std::size_t s : kSides) {
       mates_[s].assign(m.side(s).value_count(), kNone);
       is_in_group_[s].assign(m.side(s).size(), false);
@@ -53,6 +54,7 @@ class Grouping {
 
   void tie(Index x, Index y, Tie why) {
     if (x == kNone || y == kNone || mates_[0][x] != kNone || mates_[1][y] != kNone) return;
+    if (known_.unequal.contains({x, y})) return;
     ties_[x] = why;
     mates_[0][x] = y;
     mates_[1][y] = x;
@@ -104,6 +106,7 @@ class Grouping {
   void tie_values() {
     for (const auto& [x, y] : ends_.outputs) tie(x, y, Tie::Ends);
     for (const auto& [x, y] : ends_.inputs) tie(x, y, Tie::Ends);
+    for (const auto& [x, y] : known_.equal) tie(x, y, Tie::Values);
     tie_results(true);
     tie_operands();
     tie_results(false);
@@ -175,6 +178,7 @@ class Grouping {
   const Matching& m_;
   const View& view_;
   const Ends& ends_;
+  const KnownValues& known_;
   std::array<std::vector<Index>, 2> mates_;  // by side and value
   std::vector<Tie> ties_;                    // by value of A
   std::array<std::vector<bool>, 2> is_in_group_;
@@ -192,8 +196,8 @@ bool is_unchanged(const Matching& m, Index a, Index b) {
          constant_contents(x, a) == constant_contents(y, b);
 }
 
-Groups find_groups(const Matching& m, const View& view, const Ends& ends) {
-  return Grouping(m, view, ends).all();
+Groups find_groups(const Matching& m, const View& view, const Ends& ends, const KnownValues& known) {
+  return Grouping(m, view, ends, known).all();
 }
 
 }  // namespace graphopt::mapping

@@ -11,6 +11,8 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "graphopt/words.h"
@@ -23,7 +25,7 @@ namespace graphopt::mapping {
 enum class GroupKind : std::uint8_t { Fused, Decomposed, Rewritten, OnlyInA, OnlyInB };
 
 // Why the values that end a group correspond.
-enum class Tie : std::uint8_t { None, Ends, Unchanged, Operands, Results };
+enum class Tie : std::uint8_t { None, Ends, Values, Unchanged, Operands, Results };
 
 struct Group {
   std::vector<Index> a, b;  // operators, ascending
@@ -39,7 +41,13 @@ struct Groups {
   std::vector<Index> mates;  // by value of A: the value of B that corresponds; kNone: none
 };
 
-Groups find_groups(const Matching& m, const View& view, const Ends& ends);
+// What is known of values before: of A and of B.
+struct KnownValues {
+  std::vector<std::pair<Index, Index>> equal;
+  std::set<std::pair<Index, Index>> unequal;
+};
+
+Groups find_groups(const Matching& m, const View& view, const Ends& ends, const KnownValues& known);
 
 // Returns whether a pair has one operator, equal attributes and constants, and as many computed operands.
 bool is_unchanged(const Matching& m, Index a, Index b);
@@ -56,8 +64,9 @@ template <> struct Words<mapping::GroupKind> {
 
 template <> struct Words<mapping::Tie> {
   static constexpr std::string_view plural = "reasons of groups";
-  static constexpr std::array<std::string_view, 5> all = {
-      "no counterpart", "inputs and outputs of the graphs", "results of an unchanged pair",
+  static constexpr std::array<std::string_view, 6> all = {
+      "no counterpart",    "inputs and outputs of the graphs",
+      "equal values",      "results of an unchanged pair",
       "operands of pairs", "results of a pair"};
 };
 

@@ -5,6 +5,7 @@
 #include <set>
 #include <span>
 
+#include "mapping/literal.h"
 #include "mapping/mapper.h"
 
 namespace graphopt::mapping {
@@ -20,6 +21,7 @@ class Scopes {
 
   Mapping all() {
     add(a_.model.main(), b_.model.main(), {});
+    if (out_.too_large > 0) return std::move(out_);
     for (std::size_t i = 0; i < out_.scopes.size(); ++i) add_bodies(i);
     judge();
     refuse_absent();
@@ -30,9 +32,17 @@ class Scopes {
   void add(GraphId a, GraphId b, Scope scope) {
     scope.a = std::make_unique<Side>(a_, a, *out_.labels);
     scope.b = std::make_unique<Side>(b_, b, *out_.labels);
-    Ends ends = scope.outer ? find_body_ends(*scope.a, a_.inference, *scope.b, b_.inference, around_)
-                            : find_ends(*scope.a, a_.inference, *scope.b, b_.inference);
-    map_scope(scope, std::move(ends), options_, *out_.labels, out_.refused);
+    scope.ends = scope.outer ? find_body_ends(*scope.a, a_.inference, *scope.b, b_.inference, around_)
+                             : find_ends(*scope.a, a_.inference, *scope.b, b_.inference);
+    if (options_.method == MapMethod::Literal) {
+      if (std::max(scope.a->size(), scope.b->size()) > kMostLiteral) {
+        if (!scope.outer) out_.too_large = literal_bytes(*scope.a, *scope.b);
+        return;
+      }
+      map_scope_literally(scope, options_);
+    } else {
+      map_scope(scope, options_, *out_.labels, out_.refused);
+    }
     for (Index v = 0; v < scope.mates.size(); ++v)
       if (scope.mates[v] != kNone) around_[scope.a->value(v).index()] = scope.b->value(scope.mates[v]);
     out_.scopes.push_back(std::move(scope));

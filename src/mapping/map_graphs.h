@@ -11,10 +11,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "infer/infer.h"
 #include "ir/model.h"
+#include "mapping/ends.h"
 #include "mapping/groups.h"
 #include "mapping/matching.h"
 
@@ -25,16 +27,23 @@ struct GivenPair {
   NodeId a, b;
 };
 
+enum class MapMethod : std::uint8_t { Sparse, Literal };
+
 struct MapOptions {
-  bool weights = true;  // contents of constants count
-  bool names = true;    // equal names of results count
+  MapMethod method = MapMethod::Sparse;
+  std::size_t rounds = 10;  // of the literal method, at most
+  bool weights = true;      // contents of constants count
+  bool names = true;        // equal names of results count
   std::vector<GivenPair> given;
+  // Results that are known to be equal, or known to differ, from a run: of A and of B.
+  std::vector<std::pair<ValueId, ValueId>> equal, unequal;
   std::size_t top_k = 3;  // operators of B that Scope::advice has of each
 };
 
 // Two graphs that correspond, and their operators.
 struct Scope {
   std::unique_ptr<Side> a, b;
+  Ends ends;
   std::vector<Pair> pairs;  // in the order of A's operators
   std::vector<Group> groups;
   std::vector<Advice> advice;
@@ -59,6 +68,9 @@ struct Mapping {
     NodeId reads_a, reads_b;  // the operators of A and B that read one constant; none
   };
   std::vector<Refused> refused;
+  // Of graphs with more operators than the literal method takes: the bytes of its matrices. The rest is empty
+  // then.
+  std::uint64_t too_large = 0;
 };
 
 inline constexpr double kLeastMapped = 0.3;  // of both sides: below, the graphs are not one model

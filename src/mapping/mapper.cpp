@@ -10,6 +10,7 @@
 #include "mapping/alignment.h"
 #include "mapping/assignment.h"
 #include "mapping/colours.h"
+#include "mapping/literal.h"
 #include "mapping/percolation.h"
 #include "mapping/scores.h"
 #include "mapping/value_numbers.h"
@@ -25,10 +26,10 @@ constexpr std::size_t kMostInBlock = 256;  // operators of a block that are assi
 
 class Mapper {
  public:
-  Mapper(const Side& a, const Side& b, Ends ends, const MapOptions& options, Labels& labels)
+  Mapper(const Side& a, const Side& b, const Ends& ends, const MapOptions& options, Labels& labels)
       : matching_(a, b),
         view_(matching_),
-        ends_(std::move(ends)),
+        ends_(ends),
         weights_(options.weights),
         names_(options.names),
         shapes_(have_shapes(a, b)),
@@ -52,6 +53,33 @@ class Mapper {
       else if (matching_.add(a->second, b->second, 1.0, Why::Given))
         given_.emplace_back(a->second, b->second);
     }
+  }
+
+  // Adds what a run said of values: producers of equal ones are pairs where they are of one family, those of
+  // unequal ones are none.
+  void add_known(const MapOptions& options) {
+    if (options.equal.empty() && options.unequal.empty()) return;
+    std::array<std::unordered_map<ValueId, Index>, 2> values;
+    for (const std::size_t s : kSides)
+      for (Index v = 0; v < matching_.side(s).value_count(); ++v)
+        if (matching_.side(s).is_computed(v)) values[s].emplace(matching_.side(s).value(v), v);
+    const auto for_each = [&](const std::vector<std::pair<ValueId, ValueId>>& all, const auto& f) {
+      for (const auto& [x, y] : all) {
+        const auto a = values[0].find(x), b = values[1].find(y);
+        if (a == values[0].end() || b == values[1].end()) continue;
+        f(a->second, b->second, matching_.side(0).producer(a->second), matching_.side(1).producer(b->second));
+      }
+    };
+    for_each(options.unequal, [&](Index x, Index y, Use a, Use b) {
+      known_.unequal.emplace(x, y);
+      if (a.slot == b.slot) matching_.exclude(a.op, b.op);
+    });
+    for_each(options.equal, [&](Index x, Index y, Use a, Use b) {
+      known_.equal.emplace_back(x, y);
+      if (a.slot == b.slot && matching_.side(0).op(a.op).family == matching_.side(1).op(b.op).family &&
+          matching_.add(a.op, b.op, 0.95, Why::Values))
+        given_.emplace_back(a.op, b.op);
+    });
   }
 
   void run() {
@@ -94,7 +122,7 @@ class Mapper {
   }
 
   const Matching& matching() const { return matching_; }
-  Groups groups() const { return find_groups(matching_, view_, ends_); }
+  Groups groups() const { return find_groups(matching_, view_, ends_, known_); }
 
  private:
   Colours colours(unsigned radius) { return colours_of(matching_, view_, ends_, shapes_, radius, labels_); }
@@ -236,20 +264,22 @@ class Mapper {
 
   Matching matching_;
   const View view_;
-  const Ends ends_;
+  const Ends& ends_;
   const bool weights_, names_, shapes_;
   Labels& labels_;
   Scores scores_;
   Alignment alignment_;
   Seeds given_;
+  KnownValues known_;
 };
 
 }  // namespace
 
-void map_scope(Scope& scope, Ends ends, const MapOptions& options, Labels& labels,
+void map_scope(Scope& scope, const MapOptions& options, Labels& labels,
                std::vector<Mapping::Refused>& refused) {
-  Mapper mapper(*scope.a, *scope.b, std::move(ends), options, labels);
+  Mapper mapper(*scope.a, *scope.b, scope.ends, options, labels);
   mapper.add_given(options.given, refused);
+  mapper.add_known(options);
   mapper.run();
   const auto pairs = mapper.matching().pairs();
   scope.pairs.assign(pairs.begin(), pairs.end());
@@ -258,6 +288,19 @@ void map_scope(Scope& scope, Ends ends, const MapOptions& options, Labels& label
   scope.groups = std::move(groups.all);
   scope.advice = mapper.advice(scope.groups, options.top_k);
   scope.mates = std::move(groups.mates);
+}
+
+void map_scope_literally(Scope& scope, const MapOptions& options) {
+  LiteralMapping found =
+      map_literally(*scope.a, *scope.b, {.rounds = options.rounds, .top_k = options.top_k});
+  scope.pairs = std::move(found.pairs);
+  scope.advice = std::move(found.advice);
+  scope.mates.assign(scope.a->value_count(), kNone);
+  for (const Pair& p : scope.pairs) {
+    const auto of_a = scope.a->outputs(p.a), of_b = scope.b->outputs(p.b);
+    for (std::size_t k = 0; k < std::min(of_a.size(), of_b.size()); ++k)
+      if (of_a[k] != kNone && of_b[k] != kNone) scope.mates[of_a[k]] = of_b[k];
+  }
 }
 
 }  // namespace graphopt::mapping

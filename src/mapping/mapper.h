@@ -7,14 +7,16 @@
 
 #include <span>
 
-#include "mapping/ends.h"
 #include "mapping/map_graphs.h"
 
 namespace graphopt::mapping {
 
-// Maps the operators of scope.a and scope.b: sets its pairs, groups and mates. Adds to `refused` what is
-// given and contradicted by constants.
-void map_scope(Scope& scope, Ends ends, const MapOptions& options, Labels& labels,
+// Maps the operators of scope.a and scope.b, whose ends are known: sets its pairs, groups and mates. Adds to
+// `refused` what is given and contradicted by constants.
+void map_scope(Scope& scope, const MapOptions& options, Labels& labels,
                std::vector<Mapping::Refused>& refused);
+
+// The same by the literal method (literal.h), which has no groups. Results of pairs correspond.
+void map_scope_literally(Scope& scope, const MapOptions& options);
 
 }  // namespace graphopt::mapping

@@ -5,7 +5,7 @@
 namespace graphopt::mapping {
 
 bool Matching::add(Index a, Index b, double confidence, Why why) {
-  if (is_matched(0, a) || is_matched(1, b)) return false;
+  if (is_matched(0, a) || is_matched(1, b) || is_excluded(a, b)) return false;
   mates_[0][a] = b;
   mates_[1][b] = a;
   pairs_.push_back({a, b, confidence, why});

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -15,6 +16,7 @@ namespace graphopt::mapping {
 
 enum class Why : std::uint8_t {
   Given,       // the user says so
+  Values,      // equal results in a run
   Cones,       // equal upstream and downstream cones, which no other operator has
   Constants,   // equal contents of constants
   Upstream,    // an equal upstream cone
@@ -25,6 +27,7 @@ enum class Why : std::uint8_t {
   Ambiguous,   // the same, but others have scores as good; the canonical order decides
   Aligned,     // at one place of the canonical lines
   Block,       // the best assignment within a block of equal operators
+  Literal,     // at one position of a homogeneous partition (literal.h)
 };
 
 struct Pair {
@@ -55,7 +58,10 @@ class Matching {
   // matched.
   Index pair(std::size_t s, Index op) const { return s == 0 ? op : mates_[1][op]; }
 
-  // Returns false, and does nothing, if one of them has a counterpart.
+  // From now on add() refuses the pair.
+  void exclude(Index a, Index b) { excluded_.emplace(a, b); }
+  bool is_excluded(Index a, Index b) const { return !excluded_.empty() && excluded_.contains({a, b}); }
+  // Returns false, and does nothing, if one of them has a counterpart, or the pair is excluded.
   bool add(Index a, Index b, double confidence, Why why);
   std::span<const Pair> pairs() const { return pairs_; }  // in the order in which they were found
 
@@ -63,6 +69,7 @@ class Matching {
   std::array<const Side*, 2> sides_;
   std::array<std::vector<Index>, 2> mates_;
   std::vector<Pair> pairs_;
+  std::set<std::pair<Index, Index>> excluded_;
 };
 
 // Pairs that are seeds of others: operators of A and B.
@@ -78,7 +85,8 @@ namespace graphopt {
 
 template <> struct Words<mapping::Why> {
   static constexpr std::string_view plural = "reasons";
-  static constexpr std::array<std::string_view, 11> all = {"given",
+  static constexpr std::array<std::string_view, 13> all = {"given",
+                                                           "equal values",
                                                            "equal upstream and downstream cones",
                                                            "equal constants",
                                                            "equal upstream cone",
@@ -88,7 +96,8 @@ template <> struct Words<mapping::Why> {
                                                            "neighbours and labels",
                                                            "ambiguous",
                                                            "aligned in canonical order",
-                                                           "assignment within equal operators"};
+                                                           "assignment within equal operators",
+                                                           "position in homogeneous partition"};
 };
 
 }  // namespace graphopt

@@ -7,11 +7,9 @@ namespace graphopt {
 namespace {
 
 Status set_tolerance(Options& o, std::string_view text) {
-  const auto number = parse_tolerance(text);
-  if (!number)
-    return wrong_value("--check-tolerance", text, "is not a tolerance",
-                       "give a number as in 1e-4; 0 wants equal values");
-  o.check.tolerance = number;
+  const Result<double> value = read_tolerance("--check-tolerance", text);
+  if (!value) return value.errors();
+  o.check.tolerance = *value;
   return Done{};
 }
 

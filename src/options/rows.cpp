@@ -39,6 +39,11 @@ Result<double> read_seconds(std::string_view option, std::string_view text) {
   return wrong_value(option, text, "is not a time", "give seconds above 0, as in 10, 0.5s or 5m");
 }
 
+Result<double> read_tolerance(std::string_view option, std::string_view text) {
+  if (const auto value = parse_tolerance(text)) return *value;
+  return wrong_value(option, text, "is not a tolerance", "give a number as in 1e-4; 0 wants equal values");
+}
+
 Result<std::vector<DeviceValue>> read_device_values(std::string_view option, std::string_view text,
                                                     std::string_view form) {
   std::vector<DeviceValue> out;

@@ -27,25 +27,6 @@ template <class T> T load(const std::string& raw, std::size_t i) {
   return v;
 }
 
-// Returns element i as a double, for the types whose distance is a number.
-double number(const HostValue& t, std::size_t i) {
-  switch (t.dtype) {
-    case DType::Float: return load<float>(t.raw, i);
-    case DType::Double: return load<double>(t.raw, i);
-    case DType::Float16: return half_to_float(load<std::uint16_t>(t.raw, i));
-    case DType::BFloat16: return bfloat16_to_float(load<std::uint16_t>(t.raw, i));
-    case DType::Int8: return load<std::int8_t>(t.raw, i);
-    case DType::Int16: return load<std::int16_t>(t.raw, i);
-    case DType::Int32: return load<std::int32_t>(t.raw, i);
-    case DType::Int64: return static_cast<double>(load<std::int64_t>(t.raw, i));
-    case DType::UInt8: return load<std::uint8_t>(t.raw, i);
-    case DType::UInt16: return load<std::uint16_t>(t.raw, i);
-    case DType::UInt32: return load<std::uint32_t>(t.raw, i);
-    case DType::UInt64: return static_cast<double>(load<std::uint64_t>(t.raw, i));
-    default: return 0;
-  }
-}
-
 // Returns the tensor as one of floats if it is one: the parts of complex numbers count as two elements.
 bool compared_as_floats(DType t) {
   return t == DType::Float || t == DType::Double || t == DType::Float16 || t == DType::BFloat16 ||
@@ -85,7 +66,7 @@ Distance compare_floats(const HostValue& a, const HostValue& b, Tolerance tolera
   std::uint64_t nans = 0, infinities = 0;
   std::size_t first = n;
   for (std::size_t i = 0; i < n; ++i) {
-    const double p = number(*x, i), q = number(*y, i);
+    const double p = number_at(*x, i), q = number_at(*y, i);
     if (std::isnan(p) || std::isnan(q)) {
       if (std::isnan(p) != std::isnan(q)) {
         ++nans;
@@ -136,7 +117,7 @@ Distance compare_exactly(const HostValue& a, const HostValue& b) {
     else same = std::memcmp(a.raw.data() + i * width, b.raw.data() + i * width, width) == 0;
     if (same) continue;
     ++unequal;
-    if (integers) d.max_abs = std::max(d.max_abs, std::fabs(number(a, i) - number(b, i)));
+    if (integers) d.max_abs = std::max(d.max_abs, std::fabs(number_at(a, i) - number_at(b, i)));
   }
   if (n > 0) d.max_rel = static_cast<double>(unequal) / static_cast<double>(n);
   d.within = unequal == 0;
@@ -203,6 +184,30 @@ double unit_at_one(DType t) {
 }
 
 // Sequences of maps of tensors is as deep as a runtime goes, so the recursion is bounded.
+bool has_numbers(DType type) {
+  const bool is_plain_float = is_float(type) && bits_of(type) >= 16;
+  return is_plain_float || (is_int(type) && bits_of(type) >= 8) || type == DType::Bool;
+}
+
+double number_at(const HostValue& t, std::size_t i) {
+  switch (t.dtype) {
+    case DType::Float: return load<float>(t.raw, i);
+    case DType::Double: return load<double>(t.raw, i);
+    case DType::Float16: return half_to_float(load<std::uint16_t>(t.raw, i));
+    case DType::BFloat16: return bfloat16_to_float(load<std::uint16_t>(t.raw, i));
+    case DType::Int8: return load<std::int8_t>(t.raw, i);
+    case DType::Int16: return load<std::int16_t>(t.raw, i);
+    case DType::Int32: return load<std::int32_t>(t.raw, i);
+    case DType::Int64: return static_cast<double>(load<std::int64_t>(t.raw, i));
+    case DType::UInt8: return load<std::uint8_t>(t.raw, i);
+    case DType::UInt16: return load<std::uint16_t>(t.raw, i);
+    case DType::UInt32: return load<std::uint32_t>(t.raw, i);
+    case DType::UInt64: return static_cast<double>(load<std::uint64_t>(t.raw, i));
+    case DType::Bool: return load<std::uint8_t>(t.raw, i) == 0 ? 0 : 1;
+    default: return 0;
+  }
+}
+
 Distance compare_values(const HostValue& a, const HostValue& b, Tolerance tolerance) {
   Distance worst;
   worst.problem = compare_outside(a, b);

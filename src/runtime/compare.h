@@ -36,6 +36,12 @@ struct Tolerance {
   static constexpr double kUnitsAtOne = 2;  // half a unit by each of two kernels, and as much before them
 };
 
+// Returns whether elements of the type are numbers that number_at() returns.
+bool has_numbers(DType type);
+// Returns element i as a double; integers of 64 bits are rounded. Precondition: has_numbers(t.dtype), and it
+// is there.
+double number_at(const HostValue& t, std::size_t i);
+
 Distance compare_values(const HostValue& original, const HostValue& optimized, Tolerance tolerance);
 // Compares only type and shape. Returns a sentence that describes the difference, or "".
 std::string compare_types(const HostValue& original, const HostValue& optimized);

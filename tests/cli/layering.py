@@ -33,6 +33,7 @@ MAY_INCLUDE = {
     "passes": ["support", "ir", "ops", "infer", "rewrite", "draft", "regions", "hoist"],
     "runtime": ["support", "ir", "ops", "infer", "onnx", "rewrite"],
     "reduce": ["support", "ir", "ops", "infer", "onnx", "shapes"],
+    "numeric": ["support", "ir", "ops", "infer", "onnx", "runtime", "mapping"],
     "placement": ["support", "ir", "ops", "infer", "onnx", "rewrite", "devices", "partition"],
     "lower": ["support", "ir", "ops", "infer", "rewrite", "passes", "devices", "placement"],
     "deploy": ["support", "ir", "ops", "infer", "onnx", "rewrite", "devices", "partition"]
@@ -47,7 +48,7 @@ MAY_INCLUDE = {
     + ["deploy", "exports", "devices", "lower"],
     "batch": ["support", "onnx", "options", "devices", "deploy", "exports", "driver"],
     "commands": ["support", "ir", "ops", "infer", "onnx", "shapes", "regions", "runtime", "reduce"]
-    + ["devices", "deploy", "driver", "runner", "execution", "mapping"],
+    + ["devices", "deploy", "driver", "runner", "execution", "mapping", "numeric"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 NAMESPACE = re.compile(r"namespace ([\w:]+) \{$")

@@ -13,24 +13,10 @@
 namespace graphopt::tool {
 namespace {
 
-constexpr std::string_view kGroup = "Mapping";
+constexpr std::string_view kGroup = "Mapping", kNumericGroup = "Numbers";
 constexpr std::size_t kMostLines = 20;  // of a list, without --verbose
 
 using MapRow = OptionRow<MapOptions>;
-
-MapRow pair_row() {
-  return {{.name = "--pair",
-           .group = kGroup,
-           .value = "A=B",
-           .help = "operators that are a pair, by the names of their results",
-           .form = OptionForm::Text,
-           .repeats = true},
-          [](MapOptions& o, std::string_view text) -> Status {
-            o.pairs.emplace_back(text);
-            return Done{};
-          },
-          {}};
-}
 
 // An option that takes something away.
 MapRow without_row(std::string_view name, std::string_view help, bool MapOptions::* member) {
@@ -63,11 +49,66 @@ MapRow top_row() {
           {}};
 }
 
+MapRow tolerance_row() {
+  return {{.name = "--tolerance",
+           .group = kNumericGroup,
+           .value = "REL",
+           .help = "relative difference of values that agree (by their types and roundings)",
+           .form = OptionForm::Number},
+          [](MapOptions& o, std::string_view text) -> Status {
+            const Result<double> value = read_tolerance("--tolerance", text);
+            if (!value) return value.errors();
+            o.tolerance = *value;
+            return Done{};
+          },
+          {}};
+}
+
+std::vector<MapRow> numeric_rows() {
+  const auto flag = [](std::string_view name, std::string_view help, bool MapOptions::* member) {
+    return flag_row<MapOptions>({.name = name, .group = kNumericGroup, .help = help},
+                                [member](auto& o) -> auto& { return o.*member; });
+  };
+  return {flag("--numeric", "run both in ONNX Runtime and compare all values that correspond",
+               &MapOptions::numeric),
+          flag("--bisect", "the same, but stop where the first values differ", &MapOptions::bisect),
+          tolerance_row(),
+          texts_row<MapOptions>({.name = "--input",
+                                 .group = kNumericGroup,
+                                 .value = "NAME=FILE",
+                                 .help = "values of an input (.npy, .npz, .pb) in place of drawn ones",
+                                 .form = OptionForm::Text},
+                                [](auto& o) -> auto& { return o.inputs; }),
+          count_row<MapOptions>(
+              {.name = "--seeds",
+               .group = kNumericGroup,
+               .value = "N",
+               .help = "sets of inputs that are drawn (1)"},
+              {.least = 1, .most = 1000, .problem = "is not a number of sets", .remedy = "give 1 to 1000"},
+              [](auto& o) -> auto& { return o.seeds; })};
+}
+
 std::vector<MapRow> map_rows() {
-  return {pair_row(), without_row("--no-names", "names of results are no evidence", &MapOptions::names),
-          without_row("--no-weights", "values of constants are no evidence, as for another checkpoint",
-                      &MapOptions::weights),
-          top_row()};
+  return {
+      choice_row<MapOptions, MapMethod>({.name = "--method",
+                                         .group = kGroup,
+                                         .value = "NAME",
+                                         .help = "sparse (default), or literal for comparison"},
+                                        [](auto& o) -> auto& { return o.method; }),
+      count_row<MapOptions>(
+          {.name = "--rounds", .group = kGroup, .value = "N", .help = "most rounds of --method literal (10)"},
+          {.least = 1, .most = 1'000'000, .problem = "is not a number of rounds", .remedy = "give 1 or more"},
+          [](auto& o) -> auto& { return o.rounds; }),
+      texts_row<MapOptions>({.name = "--pair",
+                             .group = kGroup,
+                             .value = "A=B",
+                             .help = "operators that are a pair, by the names of their results",
+                             .form = OptionForm::Text},
+                            [](auto& o) -> auto& { return o.pairs; }),
+      without_row("--no-names", "names of results are no evidence", &MapOptions::names),
+      without_row("--no-weights", "values of constants are no evidence, as for another checkpoint",
+                  &MapOptions::weights),
+      top_row()};
 }
 
 // The first few of `all`; the others are counted.
@@ -89,6 +130,7 @@ class Text {
     alone(MapGroupKind::OnlyInA, "only in A", &MapReport::Group::a);
     alone(MapGroupKind::OnlyInB, "only in B", &MapReport::Group::b);
     unsure();
+    numbers();
     return std::move(out_);
   }
 
@@ -146,6 +188,24 @@ class Text {
     });
   }
 
+  void numbers() {
+    if (!r_.numeric) return;
+    const MapReport::Numeric& n = *r_.numeric;
+    out_ += fmt::format("\nnumbers ({}): {} pairs of values compared, {} differ\n", n.runtime, n.compared,
+                        n.diverging);
+    list(n.first, "first to differ", [](const MapReport::Divergence& d) {
+      std::string line = fmt::format("{} -> {}: ", visible(d.a), visible(d.b));
+      line += d.problem.empty() ? fmt::format("by {:.3g}, relative {:.3g}", d.max_abs, d.max_rel)
+                                : visible(d.problem);
+      for (const auto& [name, a, b] : d.attributes)
+        line += fmt::format("\n    {}: {} -> {}", visible(name), a.empty() ? "none" : visible(a),
+                            b.empty() ? "none" : visible(b));
+      if (d.region_a.size() > 1 || d.region_b.size() > 1)
+        line += fmt::format("\n    between: {} -> {}", listed(d.region_a), listed(d.region_b));
+      return line;
+    });
+  }
+
   const MapReport& r_;
   const bool all_;
   std::string out_;
@@ -155,7 +215,8 @@ class Map final : public Verb {
  public:
   void declare(OptionSet& set) override {
     set.add(map_rows(), options_);
-    set.take(run_, {"--dim-names", "--external-root"});
+    set.add(numeric_rows(), options_);
+    set.take(run_, {"--ort", "--dim-names", "--external-root"});
     take_tool_options(set, tool, {"--max-memory", "--timeout", "--json", "--report", "--quiet", "--verbose"});
     set.describe("--verbose", "show all groups and operators");
     set.word("A", options_.first);
@@ -167,7 +228,14 @@ class Map final : public Verb {
       return usage_error("map: two models are wanted", "graphopt map A B");
     if (options_.first == "-" && options_.second == "-")
       return usage_error("map: both models are stdin", "give one of them as a file");
+    const bool runs = options_.numeric || options_.bisect;
+    if (!runs &&
+        (!options_.inputs.empty() || options_.tolerance || !run_.check.ort.empty() || options_.seeds != 1))
+      return usage_error(
+          "map: --input, --tolerance, --seeds and --ort are about numbers, which are not compared",
+          "add --numeric or --bisect");
     options_.load = run_.load;
+    options_.ort = run_.check.ort;
     run_.input = options_.first;
     return check_output_paths(run_, tool);
   }
@@ -181,7 +249,8 @@ class Map final : public Verb {
     const int status = tell_result(
         tool, [&] { return to_json(*found); }, [&] { return Text(*found, tool.verbose > 0).all(); }, console);
     if (status != 0) return status;
-    return found->is_one_model ? 0 : static_cast<int>(ErrorKind::CheckFailed);
+    const bool differ = found->numeric && found->numeric->diverging > 0;
+    return found->is_one_model && !differ ? 0 : static_cast<int>(ErrorKind::CheckFailed);
   }
 
  private:
@@ -193,8 +262,11 @@ std::string map_ending() {
   return "\nOperators are named by their first result, in bodies by OWNER/ATTRIBUTE/RESULT.\n\n"
          "Examples:\n"
          "  graphopt map model.onnx small.onnx\n"
-         "  graphopt map old.onnx new.onnx --no-weights --report map.json\n\n"
-         "Exit status: 0 one model; 3 the graphs are not one model.\n";
+         "  graphopt map old.onnx new.onnx --no-weights --report map.json\n"
+         "  graphopt map model.onnx broken.onnx --bisect\n\n"
+         "Exit status: 0 one model; 3 the graphs are not one model, or numbers differ; 6 ONNX Runtime cannot "
+         "run "
+         "them.\n";
 }
 
 }  // namespace

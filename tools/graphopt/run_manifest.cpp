@@ -68,20 +68,6 @@ Result<std::uint64_t> read_workers(std::string_view option, std::string_view tex
   return static_cast<std::uint64_t>(*count);
 }
 
-RunRow input_row() {
-  return {{.name = "--input",
-           .group = kRequestGroup,
-           .value = "NAME=FILE",
-           .help = "one request: .npy, .npz or .pb of an input; FILE.npz: of all",
-           .form = OptionForm::Text,
-           .repeats = true},
-          [](RunOptions& o, std::string_view text) -> Status {
-            o.inputs.emplace_back(text);
-            return Done{};
-          },
-          {}};
-}
-
 RunRow sequential_row() {
   return {{.name = "--check-sequential",
            .group = kRunGroup,
@@ -104,7 +90,12 @@ RunRow sequential_row() {
 
 std::vector<RunRow> run_rows() {
   std::vector<RunRow> out;
-  out.push_back(input_row());
+  out.push_back(texts_row<RunOptions>({.name = "--input",
+                                       .group = kRequestGroup,
+                                       .value = "NAME=FILE",
+                                       .help = "one request: .npy, .npz or .pb of an input; FILE.npz: of all",
+                                       .form = OptionForm::Text},
+                                      [](auto& o) -> auto& { return o.inputs; }));
   out.push_back(file_row<RunOptions>({.name = "--requests",
                                       .group = kRequestGroup,
                                       .value = "LIST",
