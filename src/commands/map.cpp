@@ -133,7 +133,7 @@ class Telling {
       const mapping::Side& x = side(mapping_.scopes[i], s);
       if (i == 0) {
         out.operators = x.size();
-        out.constants = x.constant_count();
+        out.constants = x.constants().size();
       }
       if (is_told_before(i, s)) continue;
       for (Index k = 0; k < x.size(); ++k) {

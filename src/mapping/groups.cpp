@@ -83,13 +83,40 @@ class Grouping {
     return out;
   }
 
+  // The pair that a value comes from, through operators that are looked through; kNone: none.
+  Index origin(std::size_t s, Index value) const {
+    const Side& side = m_.side(s);
+    const Index v = view_.source(s, value, true);
+    if (v == kNone || !side.is_computed(v) || !m_.is_matched(s, side.producer(v).op)) return kNone;
+    return m_.pair(s, side.producer(v).op);
+  }
+
+  // Keeps of the operands of two operators, whose order says nothing, those that come from one pair each.
+  void by_origin(std::vector<Index>& of_a, std::vector<Index>& of_b) const {
+    std::vector<Index> kept_a, kept_b;
+    for (const Index v : of_a) {
+      const Index from = origin(0, v);
+      const auto is_it = [&](std::size_t s) {
+        return [this, from, s](Index w) { return origin(s, w) == from; };
+      };
+      if (from == kNone || std::ranges::count_if(of_a, is_it(0)) != 1 ||
+          std::ranges::count_if(of_b, is_it(1)) != 1)
+        continue;
+      kept_a.push_back(v);
+      kept_b.push_back(*std::ranges::find_if(of_b, is_it(1)));
+    }
+    of_a = std::move(kept_a);
+    of_b = std::move(kept_b);
+  }
+
   void tie_operands() {
     std::map<std::pair<Index, Index>, std::size_t> votes;
     for (Index i = 0; i < a().size(); ++i) {
       const Index j = m_.mate(0, i);
       if (j == kNone) continue;
-      const auto of_a = operands(0, i), of_b = operands(1, j);
-      if (of_a.size() != of_b.size() || (a().op(i).commutes && of_a.size() != 1)) continue;
+      auto of_a = operands(0, i), of_b = operands(1, j);
+      if (a().op(i).commutes && (of_a.size() != 1 || of_b.size() != 1)) by_origin(of_a, of_b);
+      if (of_a.size() != of_b.size()) continue;
       for (std::size_t k = 0; k < of_a.size(); ++k)
         if (mates_[0][of_a[k]] == kNone && mates_[1][of_b[k]] == kNone && a().is_computed(of_a[k]) &&
             b().is_computed(of_b[k]))

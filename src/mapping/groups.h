@@ -2,10 +2,10 @@
 //
 // Problem: a fused, a decomposed or a rewritten computation has no operator that is its counterpart. Method:
 // values correspond, in this order: the inputs and outputs of the graphs; results, slot by slot, of pairs
-// that did not change; what pairs read at equal slots, the values that most pairs agree on first; results of
-// the other pairs. A value corresponds to one at most. A group is what makes such a value on either side: its
-// upstream cones, cut at values that correspond. What stands beside an unchanged pair on one side alone is no
-// part of its group.
+// that did not change; what pairs read at equal slots, or, where slots say nothing, what comes from one pair,
+// the values that most pairs agree on first; results of the other pairs. A value corresponds to one at most.
+// A group is what makes such a value on either side: its upstream cones, cut at values that correspond. What
+// stands beside an unchanged pair on one side alone is no part of its group.
 //
 //   Gemm (x, w, c)  <->  m = MatMul (x, w), Add (m, c)    =>    {Gemm} <-> {MatMul, Add}, decomposed
 #pragma once

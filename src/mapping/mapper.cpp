@@ -13,6 +13,7 @@
 #include "mapping/literal.h"
 #include "mapping/percolation.h"
 #include "mapping/scores.h"
+#include "mapping/twins.h"
 #include "mapping/value_numbers.h"
 #include "mapping/view.h"
 
@@ -96,6 +97,11 @@ class Mapper {
     add_blocks();
   }
 
+  bool have_one_name(const Pair& p) const {
+    const Operator& x = matching_.side(0).op(p.a);
+    return names_ && x.name != kNone && !x.has_number_for_name && x.name == matching_.side(1).op(p.b).name;
+  }
+
   // What an operator that is alone may have become.
   std::vector<Advice> advice(const std::vector<Group>& groups, std::size_t top_k) const {
     std::array<std::vector<Index>, 2> alone;
@@ -121,7 +127,24 @@ class Mapper {
     return out;
   }
 
-  const Matching& matching() const { return matching_; }
+  // The pairs in the order of A's operators. What twins make unsure is said: the order of operands without
+  // meaning was all that chose between them.
+  std::vector<Pair> pairs() {
+    constexpr double kMostUnsure = 0.6;
+    const auto twins = count_twins(matching_, view_, ends_, weights_, labels_);
+    std::vector<Pair> out(matching_.pairs().begin(), matching_.pairs().end());
+    for (Pair& p : out) {
+      const Twins &of_a = twins[0][p.a], &of_b = twins[1][p.b];
+      if (std::max(of_a.operators, of_b.operators) < 2 || p.why == Why::Given || p.why == Why::Values ||
+          have_one_name(p))
+        continue;
+      p.confidence = std::min({p.confidence, kMostUnsure, 1.0 / std::max(of_a.values, of_b.values)});
+      p.why = Why::Ambiguous;
+    }
+    std::ranges::sort(out, {}, &Pair::a);
+    return out;
+  }
+
   Groups groups() const { return find_groups(matching_, view_, ends_, known_); }
 
  private:
@@ -130,7 +153,8 @@ class Mapper {
   static void append(Seeds& to, const Seeds& more) { to.insert(to.end(), more.begin(), more.end()); }
 
   Seeds certain() {
-    const ValueNumbers numbers = number_values(matching_, view_, ends_, weights_, labels_);
+    const ValueNumbers numbers =
+        number_values(matching_, view_, ends_, weights_ ? Contents::All : Contents::Ignored, labels_);
     Seeds out = match_unique(matching_, numbers.both, 1.0, Why::Cones);
     if (weights_) append(out, match_unique(matching_, constant_keys(), 0.99, Why::Constants));
     append(out, match_unique(matching_, numbers.forward, 0.98, Why::Upstream));
@@ -281,9 +305,7 @@ void map_scope(Scope& scope, const MapOptions& options, Labels& labels,
   mapper.add_given(options.given, refused);
   mapper.add_known(options);
   mapper.run();
-  const auto pairs = mapper.matching().pairs();
-  scope.pairs.assign(pairs.begin(), pairs.end());
-  std::ranges::sort(scope.pairs, {}, &Pair::a);
+  scope.pairs = mapper.pairs();
   Groups groups = mapper.groups();
   scope.groups = std::move(groups.all);
   scope.advice = mapper.advice(scope.groups, options.top_k);

@@ -94,7 +94,7 @@ class Side {
   const Constant* constant(Index value) const {
     return constant_[value] == kNone ? nullptr : &constants_[constant_[value]];
   }
-  std::size_t constant_count() const { return constants_.size(); }
+  std::span<const Constant> constants() const { return constants_; }
   std::span<const Index> graph_inputs() const { return graph_inputs_; }    // values
   std::span<const Index> graph_outputs() const { return graph_outputs_; }  // the same
   std::span<const Index> outer() const { return outer_; }  // values of graphs around it; no constants

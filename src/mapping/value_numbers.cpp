@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <tuple>
+#include <unordered_set>
 
 namespace graphopt::mapping {
 namespace {
 
 class Numbering {
  public:
-  Numbering(const Matching& m, const View& view, const Ends& ends, bool weights, Labels& labels)
-      : m_(m), view_(view), ends_(ends), weights_(weights), labels_(labels) {}
+  Numbering(const Matching& m, const View& view, const Ends& ends, Contents contents, Labels& labels)
+      : m_(m), view_(view), ends_(ends), contents_(contents), labels_(labels) {
+    if (contents == Contents::Shared) find_shared();
+  }
 
   ValueNumbers all() {
     for (const std::size_t s : kSides) {
@@ -26,6 +29,19 @@ class Numbering {
   }
 
  private:
+  void find_shared() {
+    std::unordered_set<Index> of_a;
+    for (const Constant& c : m_.side(0).constants()) of_a.insert(c.content);
+    for (const Constant& c : m_.side(1).constants())
+      if (of_a.contains(c.content)) shared_.insert(c.content);
+  }
+
+  Index label(const Constant& c) const {
+    const bool by_content =
+        contents_ == Contents::All || (contents_ == Contents::Shared && shared_.contains(c.content));
+    return by_content ? c.content : c.shape;
+  }
+
   Key begin(KeyKind kind, const Operator& o) const {
     Key key(kind);
     key.add(o.type).add(o.attributes);
@@ -36,8 +52,7 @@ class Numbering {
     if (value == kNone) return labels_.of(Key(KeyKind::Nothing));
     const Side& side = m_.side(s);
     const Index v = view_.source(s, value, false);
-    if (const Constant* c = side.constant(v))
-      return labels_.of(Key(KeyKind::Constant).add(constant_label(*c, weights_)));
+    if (const Constant* c = side.constant(v)) return labels_.of(Key(KeyKind::Constant).add(label(*c)));
     if (!side.is_computed(v)) return labels_.of(Key(KeyKind::Input).add(ends_.input[s][v]).add(s_of(s, v)));
     const Use by = side.producer(v);
     return labels_.of(Key(KeyKind::Made).add(out_.forward[s][by.op]).add(by.slot));
@@ -62,7 +77,7 @@ class Numbering {
     const Operator& o = side.op(op);
     Key key = begin(KeyKind::Backward, o);
     for (const Index v : side.inputs(op))
-      if (const Constant* c = v == kNone ? nullptr : side.constant(v)) key.add(constant_label(*c, weights_));
+      if (const Constant* c = v == kNone ? nullptr : side.constant(v)) key.add(label(*c));
     using Reader = std::tuple<Index, Index, Index, Index>;  // result, what reads it, its number, slot
     std::vector<Reader> readers;
     for (Index k = 0; k < side.outputs(op).size(); ++k) {
@@ -87,16 +102,17 @@ class Numbering {
   const Matching& m_;
   const View& view_;
   const Ends& ends_;
-  const bool weights_;
+  const Contents contents_;
+  std::unordered_set<Index> shared_;  // contents of constants of both sides
   Labels& labels_;
   ValueNumbers out_;
 };
 
 }  // namespace
 
-ValueNumbers number_values(const Matching& m, const View& view, const Ends& ends, bool weights,
+ValueNumbers number_values(const Matching& m, const View& view, const Ends& ends, Contents contents,
                            Labels& labels) {
-  return Numbering(m, view, ends, weights, labels).all();
+  return Numbering(m, view, ends, contents, labels).all();
 }
 
 }  // namespace graphopt::mapping

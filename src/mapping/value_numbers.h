@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <vector>
 
 #include "mapping/ends.h"
@@ -20,11 +21,14 @@ struct ValueNumbers {
   std::array<std::vector<Index>, 2> forward, backward, both;  // by side and operator
 };
 
-// `weights`: constants are what they hold, else their dims alone.
-ValueNumbers number_values(const Matching& m, const View& view, const Ends& ends, bool weights,
-                           Labels& labels);
+// What a constant is known by.
+enum class Contents : std::uint8_t {
+  Ignored,  // its dims
+  Shared,   // what it holds, where both graphs have such a constant; else its dims
+  All,      // what it holds
+};
 
-// Returns the label of a constant, as far as it is looked at.
-inline Index constant_label(const Constant& c, bool weights) { return weights ? c.content : c.shape; }
+ValueNumbers number_values(const Matching& m, const View& view, const Ends& ends, Contents contents,
+                           Labels& labels);
 
 }  // namespace graphopt::mapping
