@@ -7,6 +7,7 @@
 
 #include "mapping/literal.h"
 #include "mapping/mapper.h"
+#include "mapping/weight_sketch.h"
 
 namespace graphopt::mapping {
 namespace {
@@ -89,6 +90,16 @@ class Scopes {
     return static_cast<std::size_t>(std::ranges::count(is_mapped, true));
   }
 
+  bool have_equal_weights() const {
+    constexpr double kLeastResemblance = 0.3;
+    WeightSketch a, b;
+    for (const Scope& scope : out_.scopes) {
+      a.add(*scope.a);
+      b.add(*scope.b);
+    }
+    return WeightSketch::resemblance(a, b) >= kLeastResemblance;
+  }
+
   void judge() {
     std::array<std::size_t, 2> operators{}, mapped{};
     std::size_t pairs = 0;
@@ -103,9 +114,10 @@ class Scopes {
     };
     out_.mapped_a = share(0);
     out_.mapped_b = share(1);
-    // Without a pair the one group from inputs to outputs says nothing.
+    // Without a pair the one group from inputs to outputs says nothing, unless both have the same weights.
     const bool is_empty = operators[0] == 0 && operators[1] == 0;
-    out_.is_one_model = (is_empty || pairs > 0) && std::min(out_.mapped_a, out_.mapped_b) >= kLeastMapped;
+    out_.is_one_model = std::min(out_.mapped_a, out_.mapped_b) >= kLeastMapped &&
+                        (is_empty || pairs > 0 || have_equal_weights());
     if (out_.is_one_model) return;
     for (Scope& scope : out_.scopes) {
       scope.groups.clear();
