@@ -8,6 +8,8 @@
     print(report.before.nodes, "->", report.after.nodes)
     done = graphopt.run("out.manifest.json", [{"x": x}, {"x": y}])  # its parts, in ONNX Runtime
     print(done.outputs[0]["y"], done.report.latency)
+    found = graphopt.map("old.onnx", "new.onnx", numeric=True)  # which operator became which
+    print(found.verdict, found.numeric.first)
 
 Every function runs the tool `graphopt` that is installed with this module, as a process of its own: a limit
 or a damaged model never takes the caller along. Sizes are in bytes, times in seconds. What can go wrong is a
@@ -26,7 +28,19 @@ from graphopt._errors import (
     Problem,
     UsageError,
 )
-from graphopt._options import InspectOptions, Options, RunOptions
+from graphopt._map import map
+from graphopt._map_report import (
+    Map,
+    MapAdvice,
+    MapDivergence,
+    MapGraph,
+    MapGroup,
+    MapNumeric,
+    MapOperator,
+    MapPair,
+    MapValue,
+)
+from graphopt._options import InspectOptions, MapOptions, Options, RunOptions
 from graphopt._process import binary
 from graphopt._report import (
     Check,
@@ -64,6 +78,16 @@ __all__ = [
     "Inspection",
     "InternalError",
     "LimitError",
+    "Map",
+    "MapAdvice",
+    "MapDivergence",
+    "MapGraph",
+    "MapGroup",
+    "MapNumeric",
+    "MapOperator",
+    "MapOptions",
+    "MapPair",
+    "MapValue",
     "NotChecked",
     "Options",
     "OutputError",
@@ -87,6 +111,7 @@ __all__ = [
     "binary",
     "check",
     "inspect",
+    "map",
     "optimize",
     "run",
     "version",

@@ -51,7 +51,7 @@ class Problem:
     remedy: str = ""
     """What to do; "" only of a defect of graphopt."""
     file: str = ""
-    """As it was given; "-" is a model that was given as bytes or as a ModelProto."""
+    """As it was given; "-" is a model that was given as bytes or as a ModelProto, of `map` "a" or "b"."""
     graph: str = ""
     """"main/loop_3.body" in a subgraph; "" in the main graph."""
     node: str = ""
@@ -118,8 +118,8 @@ class LimitError(GraphoptError):
 
 
 class NotChecked(GraphoptError):
-    """Status 6: nothing was compared: ONNX Runtime is absent, too old, or does not run the model. Of `run`,
-    too: a request failed."""
+    """Status 6: nothing was compared: ONNX Runtime is absent, too old, or does not run the model (of `map`
+    one of them). Of `run`, too: a request failed."""
 
 
 class InternalError(GraphoptError):

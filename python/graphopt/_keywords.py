@@ -192,6 +192,37 @@ class RunOptions(TypedDict, total=False):
     """Write what ran when, in Chrome's trace format."""
 
 
+class MapOptions(InspectOptions, total=False):
+    """Keyword arguments of `map`."""
+
+    method: Literal["sparse", "literal"]
+    """sparse (default), or literal for comparison."""
+    rounds: int
+    """Most rounds of method="literal" (10)."""
+    pair: Mapping[str, str]
+    """Operators that are a pair, by the names of their results: {"h1": "/fc/Gemm_out"}."""
+    no_names: bool
+    """Names of results are no evidence."""
+    no_weights: bool
+    """Values of constants are no evidence, as for another checkpoint."""
+    top_k: int
+    """Most proposals for an operator without counterpart (3)."""
+    numeric: bool
+    """Run both in ONNX Runtime and compare all values that correspond."""
+    bisect: bool
+    """The same, but stop where the first values differ."""
+    tolerance: float
+    """Relative difference of values that agree (by their types and roundings)."""
+    input: Union[Path, Mapping[str, Path]]
+    """Your own arrays for inputs: {"ids": "ids.npy"}, or one .npz file of several."""
+    seeds: int
+    """Sets of inputs that are drawn (1)."""
+    ort: Path
+    """ONNX Runtime's library or Python package (default: searched for)."""
+    report: Path
+    """Also write the report to this file."""
+
+
 # Keyword: its option, the form of the value (docs/help.md), the words that it may be.
 KEYWORDS: Dict[str, Tuple[str, str, Tuple[str, ...]]] = {
     "level": ("-O", "choice", ("0", "1", "2", "3")),
@@ -266,6 +297,16 @@ KEYWORDS: Dict[str, Tuple[str, str, Tuple[str, ...]]] = {
     "check_sequential": ("--check-sequential", "count", ()),
     "check_whole": ("--check-whole", "flag", ()),
     "trace": ("--trace", "file", ()),
+    "method": ("--method", "choice", ("sparse", "literal")),
+    "rounds": ("--rounds", "count", ()),
+    "pair": ("--pair", "text", ()),
+    "no_names": ("--no-names", "flag", ()),
+    "no_weights": ("--no-weights", "flag", ()),
+    "top_k": ("--top-k", "count", ()),
+    "numeric": ("--numeric", "flag", ()),
+    "tolerance": ("--tolerance", "number", ()),
+    "input": ("--input", "text", ()),
+    "seeds": ("--seeds", "count", ()),
 }
 # Words that begin a command line with a verb.
-VERBS = ("batch", "inspect", "compare", "run", "reduce", "devices")
+VERBS = ("batch", "inspect", "compare", "map", "run", "reduce", "devices")

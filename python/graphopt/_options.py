@@ -8,9 +8,18 @@ import difflib
 import os
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Type
 
-from graphopt._keywords import KEYWORDS, InspectOptions, Options, RunOptions
+from graphopt._keywords import KEYWORDS, InspectOptions, MapOptions, Options, RunOptions
 
-__all__ = ["InspectOptions", "Options", "RunOptions", "files_of", "flag_of", "is_talkative", "words_of"]
+__all__ = [
+    "InspectOptions",
+    "MapOptions",
+    "Options",
+    "RunOptions",
+    "files_of",
+    "flag_of",
+    "is_talkative",
+    "words_of",
+]
 
 
 def flag_of(name: str) -> str:
@@ -83,6 +92,8 @@ _SPECIAL: Dict[str, Callable[[str, Any], List[str]]] = {
     "workers": _pairs_or_one,
     "budget": _pairs_or_one,
     "device": _pairs_or_one,
+    "pair": lambda name, value: _pairs(name, value, _text),
+    "input": _pairs_or_one,
     "check_sequential": _sequential,
     "verbose": _verbose,
 }
@@ -125,8 +136,9 @@ def files_of(options: Mapping[str, Any]) -> List[str]:
             out += [_text(value), *_text(value).split(",")]
         elif isinstance(value, Iterable) and not isinstance(value, Mapping):
             out += map(_text, value)
-    inputs = options.get("check_inputs")
-    out += map(_text, inputs.values() if isinstance(inputs, Mapping) else [inputs] if inputs else [])
+    for name in ("check_inputs", "input"):
+        inputs = options.get(name)
+        out += map(_text, inputs.values() if isinstance(inputs, Mapping) else [inputs] if inputs else [])
     return out
 
 

@@ -77,20 +77,24 @@ def content(file: IO[bytes]) -> bytes:
 
 
 def end_of(
-    words: Sequence[str], stdin: Optional[IO[bytes]] = None, report: bool = False
+    words: Sequence[str],
+    stdin: Optional[IO[bytes]] = None,
+    report: bool = False,
+    keep: Sequence[IO[bytes]] = (),
 ) -> Tuple[int, bytes, str, bytes]:
     """Runs the tool and returns (its status, stdout, stderr, the report), whatever the status is.
 
-    An exception in between (KeyboardInterrupt) ends the process, too.
+    keep: files that it may open as /dev/fd/N. An exception in between (KeyboardInterrupt) ends the process,
+    too.
     """
     with memory_file("stdout") as out, memory_file("stderr") as err, memory_file("report") as told:
         command: List[str] = [binary(), *words]
-        keep: Tuple[int, ...] = ()
+        kept = [file.fileno() for file in keep]
         if report:
-            keep = (told.fileno(),)
+            kept.append(told.fileno())
             command.append(f"--report=/dev/fd/{told.fileno()}")
         done = subprocess.run(
-            command, stdin=stdin or subprocess.DEVNULL, stdout=out, stderr=err, pass_fds=keep
+            command, stdin=stdin or subprocess.DEVNULL, stdout=out, stderr=err, pass_fds=kept
         )
         return done.returncode, content(out), content(err).decode("utf-8", "replace"), content(told)
 

@@ -227,7 +227,7 @@ def test_names_like_options(command, folder):
     here = os.getcwd()
     os.chdir(folder)
     try:
-        for name in ("inspect", "compare", "reduce", "devices", "-q", "-"):
+        for name in ("inspect", "compare", "map", "reduce", "devices", "-q", "-"):
             pathlib.Path(name).write_bytes(MODEL.read_bytes())
             graphopt.inspect(name)
             path, _ = graphopt.optimize(name, name)

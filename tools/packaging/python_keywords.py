@@ -30,6 +30,8 @@ COMMON = ("--external-root", "--max-memory", "--timeout")  # what every function
 INSPECT = ("--dim-names",)
 # Nor of `run`: requests are an argument, and the figures and answers are returned.
 NOT_OF_RUN = NOT_KEYWORDS | {"--input", "--requests", "--verbose"}
+# Nor of `map`: the map is returned, whole.
+NOT_OF_MAP = NOT_KEYWORDS | {"--verbose"}
 # Keywords that hold several of what an option has one of.
 NAMES = {"-O": "level", "--dim": "dims", "--shape": "shapes", "--check-input": "check_inputs"}
 # Where Python has another type, or another way to say it.
@@ -74,6 +76,13 @@ RUN_SENTENCES = {
     "--device": 'Run the parts of a device on the CPU, whatever its profile names: {"npu": "cpu"}.',
     "--request-timeout": 'Seconds (or "1m") after which a request is given up.',
     "--check-sequential": 'Compare the bytes of so many requests (True: all) with mode="sync".',
+}
+# The same where `map` differs.
+MAP_TYPES = {"--pair": "Mapping[str, str]", "--input": "Union[Path, Mapping[str, Path]]"}
+MAP_SENTENCES = {
+    "--rounds": 'Most rounds of method="literal" (10).',
+    "--pair": 'Operators that are a pair, by the names of their results: {"h1": "/fc/Gemm_out"}.',
+    "--input": 'Your own arrays for inputs: {"ids": "ids.npy"}, or one .npz file of several.',
 }
 FORMS = {
     "flag": "bool",
@@ -145,9 +154,12 @@ def text_of(binary):
     by_name = {option.name: option for option in options}
     rest = [o for o in options if o.name not in COMMON + INSPECT]
     of_run = [o for o in verbs[("run",)] if o.name not in NOT_OF_RUN]
-    for o in of_run:  # one table holds both
-        if o.form != by_name.setdefault(o.name, o).form:
-            sys.exit(f"{o.name} of `run` has another form than that of the optimizer")
+    of_map = [o for o in verbs[("map",)] if o.name not in NOT_OF_MAP]
+    for verb, own in (("run", of_run), ("map", of_map)):  # one table holds all
+        for o in own:
+            if o.form != by_name.setdefault(o.name, o).form:
+                sys.exit(f"{o.name} of `{verb}` has another form than elsewhere")
+    own_of_map = [o for o in of_map if o.name not in COMMON + INSPECT]
     table = [f'    "{keyword(o)}": ("{o.name}", "{o.form}", {words_of(o)}),' for o in by_name.values()]
     words = ", ".join(f'"{verb[0]}"' for verb in verbs if verb)
     lines = [
@@ -175,6 +187,12 @@ def text_of(binary):
         '    """Keyword arguments of `run`."""',
         "",
         *members(of_run, {**TYPES, **RUN_TYPES}, {**SENTENCES, **RUN_SENTENCES}),
+        "",
+        "",
+        "class MapOptions(InspectOptions, total=False):",
+        '    """Keyword arguments of `map`."""',
+        "",
+        *members(own_of_map, {**TYPES, **MAP_TYPES}, {**SENTENCES, **MAP_SENTENCES}),
         "",
         "",
         "# Keyword: its option, the form of the value (docs/help.md), the words that it may be.",
