@@ -128,6 +128,7 @@ class Telling {
     MapReport::Graph& out = graph_of(s);
     const Half& half = *halves_[s];
     out.file = half.model.file;
+    std::set<GraphId> told;
     out.network = NetworkIds(half.model).network(StatedTypes(half.model, {}));
     for (std::size_t i = 0; i < mapping_.scopes.size(); ++i) {
       const mapping::Side& x = side(mapping_.scopes[i], s);
@@ -135,7 +136,8 @@ class Telling {
         out.operators = x.size();
         out.constants = x.constants().size();
       }
-      if (is_told_before(i, s)) continue;
+      // A function that is a pair with two others has two scopes.
+      if (!told.insert(x.graph()).second) continue;
       for (Index k = 0; k < x.size(); ++k) {
         const NodeId n = x.op(k).node;
         const ValueId result = half.model.output_count(n) == 0 ? ValueId() : half.model.output(n, 0);
@@ -144,14 +146,6 @@ class Telling {
                              x.op(k).depth});
       }
     }
-  }
-
-  // A function that is a pair with two others has two scopes.
-  bool is_told_before(std::size_t scope, std::size_t s) const {
-    const GraphId graph = side(mapping_.scopes[scope], s).graph();
-    for (std::size_t i = 0; i < scope; ++i)
-      if (side(mapping_.scopes[i], s).graph() == graph) return true;
-    return false;
   }
 
   MapReport::Value value(std::size_t scope, Index x, Index y) const {
@@ -177,7 +171,7 @@ class Telling {
     return out;
   }
 
-  // Attributes of two nodes that are not the same text; bodies are left out.
+  // Attributes of two nodes of one operator that are not the same text; bodies are left out.
   std::vector<MapReport::Divergence::Attribute> attributes(NodeId x, NodeId y) const {
     std::map<std::string, std::array<std::string, 2>> all;
     const auto add = [&](std::size_t s, NodeId n) {
@@ -185,9 +179,12 @@ class Telling {
       for (const Attr& a : m.attrs(n))
         if (a.graphs.empty()) all[std::string(m.text(a.name))][s] = attribute_text(m, a);
     };
+    std::vector<MapReport::Divergence::Attribute> out;
+    if (operator_name(halves_[0]->model, halves_[0]->model.node(x).op) !=
+        operator_name(halves_[1]->model, halves_[1]->model.node(y).op))
+      return out;
     add(0, x);
     add(1, y);
-    std::vector<MapReport::Divergence::Attribute> out;
     for (const auto& [name, texts] : all)
       if (texts[0] != texts[1]) out.push_back({name, texts[0], texts[1]});
     return out;
@@ -291,7 +288,7 @@ Mapping map_halves(const Half& a, const Half& b, const mapping::MapOptions& how)
 
 Result<NumericReport> compare_numbers(const Mapping& mapping, const MapOptions& options, const Half& a,
                                       const Half& b) {
-  Result<GivenInputs> given = read_given_inputs(options.inputs);
+  Result<GivenInputs> given = read_given_inputs(options.inputs, "--input");
   if (!given) return given.errors();
   return compare_mapped(mapping.scopes[0], {a.model, *a.inference, data_folder(options.first)},
                         {b.model, *b.inference, data_folder(options.second)},

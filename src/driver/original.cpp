@@ -13,7 +13,7 @@ std::string data_folder(const std::string& input) { return input == "-" ? "." : 
 
 Result<std::unique_ptr<OriginalModel>> OriginalModel::open(const Options& options,
                                                            std::vector<Warning>& warnings) {
-  Result<GivenInputs> given = read_given_inputs(options.check.inputs);
+  Result<GivenInputs> given = read_given_inputs(options.check.inputs, "--check-input");
   if (!given) return given.errors();
   Result<std::shared_ptr<const FileImage>> image = FileImage::open(options.input);
   if (!image) return image.errors();

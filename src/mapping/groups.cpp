@@ -34,6 +34,7 @@ class Grouping {
 
   Groups all() {
     tie_values();
+    for (const Pair& p : m_.pairs()) is_in_group_[0][p.a] = is_in_group_[1][p.b] = true;
     std::vector<Index> values;  // of A that correspond, in the order of their operators
     for (Index i = 0; i < a().size(); ++i)
       for (const Index v : a().outputs(i))
@@ -187,10 +188,13 @@ class Grouping {
         return emit(rest_a, rest_b, x, y);
       }
     }
+    if (of_a.empty() || of_b.empty()) return;
+    const bool are_single = of_a.size() == 1 && of_b.size() == 1;
+    // Operators that are pairs with others are no group.
+    if (are_single && (m_.is_matched(0, of_a[0]) || m_.is_matched(1, of_b[0]))) return;
     note(0, of_a);
     note(1, of_b);
-    if (of_a.empty() || of_b.empty()) return;
-    if (of_a.size() > 1 || of_b.size() > 1 || !m_.is_matched(0, of_a[0])) emit(of_a, of_b, x, y);
+    emit(of_a, of_b, x, y);
   }
 
   void emit(const std::vector<Index>& of_a, const std::vector<Index>& of_b, Index x, Index y) {
@@ -206,9 +210,9 @@ class Grouping {
   const View& view_;
   const Ends& ends_;
   const KnownValues& known_;
-  std::array<std::vector<Index>, 2> mates_;  // by side and value
-  std::vector<Tie> ties_;                    // by value of A
-  std::array<std::vector<bool>, 2> is_in_group_;
+  std::array<std::vector<Index>, 2> mates_;         // by side and value
+  std::vector<Tie> ties_;                           // by value of A
+  std::array<std::vector<bool>, 2> is_in_group_;    // or in a pair
   std::array<std::vector<std::uint32_t>, 2> seen_;  // by operator: the last cone that has it
   std::uint32_t epoch_ = 0;
   std::vector<Group> out_;

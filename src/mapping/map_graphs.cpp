@@ -91,6 +91,7 @@ class Scopes {
   }
 
   bool have_equal_weights() const {
+    if (!options_.weights) return false;
     constexpr double kLeastResemblance = 0.3;
     WeightSketch a, b;
     for (const Scope& scope : out_.scopes) {

@@ -131,13 +131,13 @@ class Mapper {
   // meaning was all that chose between them.
   std::vector<Pair> pairs() {
     constexpr double kMostUnsure = 0.6;
+    for (const Pair& p : matching_.pairs())
+      if (p.why == Why::Given || p.why == Why::Values || have_one_name(p)) matching_.set_known(p.a, p.b);
     const auto twins = count_twins(matching_, view_, ends_, weights_, labels_);
     std::vector<Pair> out(matching_.pairs().begin(), matching_.pairs().end());
     for (Pair& p : out) {
       const Twins &of_a = twins[0][p.a], &of_b = twins[1][p.b];
-      if (std::max(of_a.operators, of_b.operators) < 2 || p.why == Why::Given || p.why == Why::Values ||
-          have_one_name(p))
-        continue;
+      if (std::max(of_a.operators, of_b.operators) < 2) continue;
       p.confidence = std::min({p.confidence, kMostUnsure, 1.0 / std::max(of_a.values, of_b.values)});
       p.why = Why::Ambiguous;
     }

@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -63,6 +64,12 @@ class Matching {
   bool is_excluded(Index a, Index b) const { return !excluded_.empty() && excluded_.contains({a, b}); }
   // Returns false, and does nothing, if one of them has a counterpart, or the pair is excluded.
   bool add(Index a, Index b, double confidence, Why why);
+  // Operators of pairs that are known for what they are, and so tell their neighbours apart.
+  void set_known(Index a, Index b) {
+    known_[0].insert(a);
+    known_[1].insert(b);
+  }
+  bool is_known(std::size_t s, Index op) const { return !known_[s].empty() && known_[s].contains(op); }
   std::span<const Pair> pairs() const { return pairs_; }  // in the order in which they were found
 
  private:
@@ -70,6 +77,7 @@ class Matching {
   std::array<std::vector<Index>, 2> mates_;
   std::vector<Pair> pairs_;
   std::set<std::pair<Index, Index>> excluded_;
+  std::array<std::unordered_set<Index>, 2> known_;
 };
 
 // Pairs that are seeds of others: operators of A and B.

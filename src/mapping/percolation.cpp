@@ -9,10 +9,11 @@
 namespace graphopt::mapping {
 namespace {
 
-constexpr double kMargin = 0.4;         // by which a pair has to be better than its rivals
-constexpr double kFloor = 3.0;          // below it nothing is proposed
-constexpr double kSame = 1e-9;          // scores that are equal up to rounding
-constexpr std::size_t kMostAlike = 16;  // readers of one family next to a pair that are proposed
+constexpr double kMargin = 0.4;           // by which a pair has to be better than its rivals
+constexpr double kFloor = 3.0;            // below it nothing is proposed
+constexpr double kSame = 1e-9;            // scores that are equal up to rounding
+constexpr std::size_t kMostCrossed = 16;  // operands without order that are proposed for each other
+constexpr std::size_t kMostAlike = 16;    // readers of one family next to a pair that are proposed
 
 class Percolation {
  public:
@@ -69,9 +70,14 @@ class Percolation {
       if (x.outputs(a)[k] != kNone && y.outputs(b)[k] != kNone)
         add_readers(x.outputs(a)[k], y.outputs(b)[k], found);
     const auto in_a = present(x.inputs(a)), in_b = present(y.inputs(b));
-    for (std::size_t p = 0; p < in_a.size(); ++p)
-      for (std::size_t q = 0; q < in_b.size(); ++q)
-        if (p == q || x.op(a).commutes) add_producers(in_a[p], in_b[q], found);
+    const bool crosses = x.op(a).commutes && std::max(in_a.size(), in_b.size()) <= kMostCrossed;
+    for (std::size_t p = 0; p < in_a.size(); ++p) {
+      if (!crosses) {
+        if (p < in_b.size()) add_producers(in_a[p], in_b[p], found);
+        continue;
+      }
+      for (const Index w : in_b) add_producers(in_a[p], w, found);
+    }
     propose_all(std::move(found));
   }
 

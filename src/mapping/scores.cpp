@@ -19,13 +19,19 @@ template <class T> std::size_t shared(const std::vector<T>& a, const std::vector
 
 double share(std::size_t part, std::size_t of) { return static_cast<double>(part) / static_cast<double>(of); }
 
+// What is looked at of an operator with very many operands: it is scored again with each pair next to it.
+std::span<const Index> first_operands(std::span<const Index> all) {
+  constexpr std::size_t kMost = 64;
+  return all.first(std::min(kMost, all.size()));
+}
+
 struct ConstantLabels {
   std::vector<Index> strong, weak, shapes;  // sorted
 };
 
 ConstantLabels constants_of(const Side& side, Index op) {
   ConstantLabels out;
-  for (const Index v : side.inputs(op)) {
+  for (const Index v : first_operands(side.inputs(op))) {
     const Constant* c = v == kNone ? nullptr : side.constant(v);
     if (c == nullptr) continue;
     (c->is_strong ? out.strong : out.weak).push_back(c->content);
@@ -121,7 +127,7 @@ Scores::Source Scores::source(std::size_t s, Index value) const {
 double Scores::producers(Index a, Index b) const {
   std::array<std::vector<Source>, 2> sources;
   for (const std::size_t s : kSides)
-    for (const Index v : m_.side(s).inputs(s == 0 ? a : b))
+    for (const Index v : first_operands(m_.side(s).inputs(s == 0 ? a : b)))
       if (v != kNone) sources[s].push_back(source(s, v));
   double out = 0;
   if (!m_.side(0).op(a).commutes) {

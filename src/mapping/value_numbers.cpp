@@ -42,9 +42,11 @@ class Numbering {
     return by_content ? c.content : c.shape;
   }
 
-  Key begin(KeyKind kind, const Operator& o) const {
+  Key begin(KeyKind kind, std::size_t s, Index op) const {
+    const Operator& o = m_.side(s).op(op);
     Key key(kind);
     key.add(o.type).add(o.attributes);
+    if (m_.is_known(s, op)) key.add(1 + std::uint64_t{m_.pair(s, op)});
     return key;
   }
 
@@ -67,15 +69,14 @@ class Numbering {
     std::vector<Index> operands;
     for (const Index v : m_.side(s).inputs(op)) operands.push_back(operand(s, v));
     if (o.commutes) std::ranges::sort(operands);
-    Key key = begin(KeyKind::Forward, o);
+    Key key = begin(KeyKind::Forward, s, op);
     for (const Index x : operands) key.add(x);
     return labels_.of(key);
   }
 
   Index backward(std::size_t s, Index op) const {
     const Side& side = m_.side(s);
-    const Operator& o = side.op(op);
-    Key key = begin(KeyKind::Backward, o);
+    Key key = begin(KeyKind::Backward, s, op);
     for (const Index v : side.inputs(op))
       if (const Constant* c = v == kNone ? nullptr : side.constant(v)) key.add(label(*c));
     using Reader = std::tuple<Index, Index, Index, Index>;  // result, what reads it, its number, slot

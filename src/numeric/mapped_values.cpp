@@ -48,6 +48,11 @@ class Comparison {
     probes_[0].emplace(*runtime, a_.model, a_.inference, a_.folder);
     probes_[1].emplace(*runtime, b_.model, b_.inference, b_.folder);
     list_values();
+    if (outputs_.empty() && inner_.empty())
+      return Error{ErrorKind::NotChecked,
+                   {a_.model.file, {}, {}, {}, {}},
+                   "none of its values that have a counterpart can be compared: random operators make them",
+                   "the map itself needs no run: leave out --numeric and --bisect"};
     if (Status found = find_inputs(*pairs); !found) return found.errors();
     if (options_.bisect && !outputs_differ()) {
       out_.compared = done_.size();
@@ -77,7 +82,7 @@ class Comparison {
     const Side& of = side(s);
     std::vector<bool> out(of.value_count());
     for (Index i = 0; i < of.size(); ++i) {
-      bool random = facts_of(of.model(), of.op(i).node).purity == Purity::Random;
+      bool random = !of.op(i).is_transparent && facts_of(of.model(), of.op(i).node).purity == Purity::Random;
       for (const Index v : of.inputs(i)) random |= v != kNone && out[v];
       for (const Index v : of.outputs(i))
         if (v != kNone) out[v] = random;

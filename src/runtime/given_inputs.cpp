@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kArchive = ".npz", kStored = ".pb";
 
 // Adds what one text names.
-Status add(const std::string& text, GivenInputs& out) {
+Status add(const std::string& text, std::string_view option, GivenInputs& out) {
   const std::size_t equals = text.find('=');
   const bool named = equals != std::string::npos && equals > 0;
   const std::string name = named ? text.substr(0, equals) : "";
@@ -21,7 +21,7 @@ Status add(const std::string& text, GivenInputs& out) {
   if (file.empty() || (!named && !is_archive))
     return Error{ErrorKind::Usage,
                  {},
-                 "--check-input: '" + text + "' names no input and no archive",
+                 std::string(option) + ": '" + text + "' names no input and no archive",
                  "write NAME=FILE.npy, or FILE.npz whose arrays have the names of inputs"};
   const Result<std::shared_ptr<const FileImage>> image = FileImage::open(file);
   if (!image) return image.errors();
@@ -49,10 +49,10 @@ Result<HostValue> read_array(std::string_view bytes, const std::string& file, co
   return std::move(stored->value);
 }
 
-Result<GivenInputs> read_given_inputs(const std::vector<std::string>& texts) {
+Result<GivenInputs> read_given_inputs(const std::vector<std::string>& texts, std::string_view option) {
   GivenInputs out;
   for (const std::string& text : texts)
-    if (Status added = add(text, out); !added) return added.errors();
+    if (Status added = add(text, option, out); !added) return added.errors();
   return out;
 }
 

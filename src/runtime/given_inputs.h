@@ -18,7 +18,7 @@ Result<HostValue> read_array(std::string_view bytes, const std::string& file, co
                              StoredKind kind = StoredKind::Tensor, ErrorKind missing = ErrorKind::Input);
 
 // `texts` as in CheckStage::Options::inputs. Files are read whole. ErrorKind::Usage for a text of another
-// form, ErrorKind::Input for a file that holds no array.
-Result<GivenInputs> read_given_inputs(const std::vector<std::string>& texts);
+// form, ErrorKind::Input for a file that holds no array. `option`: the one that has them, for messages.
+Result<GivenInputs> read_given_inputs(const std::vector<std::string>& texts, std::string_view option);
 
 }  // namespace graphopt

@@ -111,21 +111,14 @@ std::vector<MapRow> map_rows() {
       top_row()};
 }
 
-// The first few of `all`; the others are counted.
-std::string listed(const std::vector<std::string>& all) {
-  constexpr std::size_t kMost = 6;
-  std::string out;
-  for (std::size_t i = 0; i < std::min(kMost, all.size()); ++i) out += (i == 0 ? "" : ", ") + visible(all[i]);
-  if (all.size() > kMost) out += fmt::format(" and {} more", all.size() - kMost);
-  return out;
-}
-
 class Text {
  public:
-  Text(const MapReport& report, bool all) : r_(report), all_(all) {}
+  // `all`: lists are not cut. `numbers`: they were asked for.
+  Text(const MapReport& report, bool all, bool numbers) : r_(report), all_(all), wanted_(numbers) {}
 
   std::string all() {
     counts();
+    if (all_) pairs();
     groups();
     alone(MapGroupKind::OnlyInA, "only in A", &MapReport::Group::a);
     alone(MapGroupKind::OnlyInB, "only in B", &MapReport::Group::b);
@@ -135,6 +128,15 @@ class Text {
   }
 
  private:
+  // The first few names; the others are counted.
+  std::string listed(const std::vector<std::string>& names) const {
+    const std::size_t shown = all_ ? names.size() : std::min<std::size_t>(6, names.size());
+    std::string out;
+    for (std::size_t i = 0; i < shown; ++i) out += (i == 0 ? "" : ", ") + visible(names[i]);
+    if (shown < names.size()) out += fmt::format(" and {} more", names.size() - shown);
+    return out;
+  }
+
   template <class Range, class Line> void list(const Range& range, std::string_view title, const Line& line) {
     if (range.empty()) return;
     out_ += fmt::format("\n{}:\n", title);
@@ -160,12 +162,18 @@ class Text {
     for (const auto& [why, count] : r_.reasons) out_ += fmt::format("  {:>8}  {}\n", count, why);
   }
 
+  void pairs() {
+    list(r_.pairs, fmt::format("pairs ({})", r_.pairs.size()), [](const MapReport::Pair& p) {
+      return fmt::format("{:.2f} {} -> {}: {}", p.confidence, visible(p.a), visible(p.b), p.why);
+    });
+  }
+
   void groups() {
     std::vector<const MapReport::Group*> found;
     for (const MapReport::Group& g : r_.groups)
       if (!g.a.empty() && !g.b.empty()) found.push_back(&g);
     std::ranges::stable_sort(found, {}, [](const MapReport::Group* g) { return g->kind; });
-    list(found, fmt::format("groups ({})", found.size()), [](const MapReport::Group* g) {
+    list(found, fmt::format("groups ({})", found.size()), [this](const MapReport::Group* g) {
       return fmt::format("{:<11} {} -> {}", word(g->kind), listed(g->a), listed(g->b));
     });
   }
@@ -179,6 +187,7 @@ class Text {
   }
 
   void unsure() {
+    if (r_.method == MapMethod::Literal) return;  // its confidence is a similarity
     constexpr double kSure = 0.6;
     std::vector<const MapReport::Pair*> found;
     for (const MapReport::Pair& p : r_.pairs)
@@ -189,25 +198,28 @@ class Text {
   }
 
   void numbers() {
-    if (!r_.numeric) return;
+    if (!r_.numeric) {
+      if (wanted_) out_ += "\nnumbers are not compared: the graphs are not one model\n";
+      return;
+    }
     const MapReport::Numeric& n = *r_.numeric;
     out_ += fmt::format("\nnumbers ({}): {} pairs of values compared, {} differ\n", n.runtime, n.compared,
                         n.diverging);
-    list(n.first, "first to differ", [](const MapReport::Divergence& d) {
+    list(n.first, "first to differ", [this](const MapReport::Divergence& d) {
       std::string line = fmt::format("{} -> {}: ", visible(d.a), visible(d.b));
-      line += d.problem.empty() ? fmt::format("by {:.3g}, relative {:.3g}", d.max_abs, d.max_rel)
+      line += d.problem.empty() ? fmt::format("by {:.3g}, {:.3g} of the largest value", d.max_abs, d.max_rel)
                                 : visible(d.problem);
       for (const auto& [name, a, b] : d.attributes)
         line += fmt::format("\n    {}: {} -> {}", visible(name), a.empty() ? "none" : visible(a),
                             b.empty() ? "none" : visible(b));
       if (d.region_a.size() > 1 || d.region_b.size() > 1)
-        line += fmt::format("\n    between: {} -> {}", listed(d.region_a), listed(d.region_b));
+        line += fmt::format("\n    made by: {} | {}", listed(d.region_a), listed(d.region_b));
       return line;
     });
   }
 
   const MapReport& r_;
-  const bool all_;
+  const bool all_, wanted_;
   std::string out_;
 };
 
@@ -218,7 +230,7 @@ class Map final : public Verb {
     set.add(numeric_rows(), options_);
     set.take(run_, {"--ort", "--dim-names", "--external-root"});
     take_tool_options(set, tool, {"--max-memory", "--timeout", "--json", "--report", "--quiet", "--verbose"});
-    set.describe("--verbose", "show all groups and operators");
+    set.describe("--verbose", "show all pairs, groups and operators");
     set.word("A", options_.first);
     set.word("B", options_.second);
   }
@@ -234,6 +246,8 @@ class Map final : public Verb {
       return usage_error(
           "map: --input, --tolerance, --seeds and --ort are about numbers, which are not compared",
           "add --numeric or --bisect");
+    if (options_.method == MapMethod::Literal && !options_.pairs.empty())
+      return usage_error("map: --method literal takes no --pair", "use --method sparse");
     options_.load = run_.load;
     options_.ort = run_.check.ort;
     run_.input = options_.first;
@@ -247,7 +261,8 @@ class Map final : public Verb {
         attended(*this, "map", console, [&] { return map_models(options_, console); });
     if (!found) return fail(found.errors(), console);
     const int status = tell_result(
-        tool, [&] { return to_json(*found); }, [&] { return Text(*found, tool.verbose > 0).all(); }, console);
+        tool, [&] { return to_json(*found); },
+        [&] { return Text(*found, tool.verbose > 0, options_.numeric || options_.bisect).all(); }, console);
     if (status != 0) return status;
     const bool differ = found->numeric && found->numeric->diverging > 0;
     return found->is_one_model && !differ ? 0 : static_cast<int>(ErrorKind::CheckFailed);
