@@ -26,7 +26,7 @@ class Colouring {
       for (Index i = 0; i < side.size(); ++i) {
         Key key(KeyKind::First);
         key.add(side.op(i).family).add(shapes ? side.op(i).shape : 0);
-        for (const Index v : side.inputs(i))
+        for (const Index v : side.flat_inputs(i))
           if (const Constant* c = v == kNone ? nullptr : side.constant(v)) key.add(c->shape);
         out[s].push_back(labels_.of(key));
       }
@@ -62,7 +62,7 @@ class Colouring {
     Key key(KeyKind::Round);
     key.add(before[s][op]);
     std::vector<Index> operands;
-    for (const Index v : side.inputs(op)) operands.push_back(operand(before, s, v));
+    for (const Index v : side.flat_inputs(op)) operands.push_back(operand(before, s, v));
     if (side.op(op).commutes) std::ranges::sort(operands);
     for (const Index x : operands) key.add(x);
     std::vector<std::pair<Index, Index>> readers;
@@ -70,7 +70,8 @@ class Colouring {
       if (v == kNone) continue;
       key.add(ends_.output[s][v]);
       for (const Use& use : view_.uses(s, v))
-        if (m_.is_matched(s, use.op) || !(view_.is_porous(s, use.op) || side.op(use.op).is_transparent))
+        if ((!side.is_nested(use.op) || side.is_nested(op)) &&
+            (m_.is_matched(s, use.op) || !(view_.is_porous(s, use.op) || side.op(use.op).is_transparent)))
           readers.emplace_back(colour(before, s, use.op), use.slot);
     }
     std::ranges::sort(readers);

@@ -7,7 +7,7 @@
 
 #include "mapping/literal.h"
 #include "mapping/mapper.h"
-#include "mapping/weight_sketch.h"
+#include "mapping/verdict.h"
 
 namespace graphopt::mapping {
 namespace {
@@ -80,45 +80,11 @@ class Scopes {
     return f ? m.function(f).body : GraphId();
   }
 
-  // Returns how many operators of a side are in a pair, or in a group with both sides.
-  static std::size_t mapped_operators(const Scope& scope, std::size_t s) {
-    std::vector<bool> is_mapped(s == 0 ? scope.a->size() : scope.b->size());
-    for (const Pair& p : scope.pairs) is_mapped[s == 0 ? p.a : p.b] = true;
-    for (const Group& g : scope.groups)
-      if (!g.a.empty() && !g.b.empty())
-        for (const Index op : s == 0 ? g.a : g.b) is_mapped[op] = true;
-    return static_cast<std::size_t>(std::ranges::count(is_mapped, true));
-  }
-
-  bool have_equal_weights() const {
-    if (!options_.weights) return false;
-    constexpr double kLeastResemblance = 0.3;
-    WeightSketch a, b;
-    for (const Scope& scope : out_.scopes) {
-      a.add(*scope.a);
-      b.add(*scope.b);
-    }
-    return WeightSketch::resemblance(a, b) >= kLeastResemblance;
-  }
-
   void judge() {
-    std::array<std::size_t, 2> operators{}, mapped{};
-    std::size_t pairs = 0;
-    for (const Scope& scope : out_.scopes) {
-      operators[0] += scope.a->size();
-      operators[1] += scope.b->size();
-      for (const std::size_t s : kSides) mapped[s] += mapped_operators(scope, s);
-      pairs += scope.pairs.size();
-    }
-    const auto share = [&](std::size_t s) {
-      return operators[s] == 0 ? 1.0 : static_cast<double>(mapped[s]) / static_cast<double>(operators[s]);
-    };
-    out_.mapped_a = share(0);
-    out_.mapped_b = share(1);
-    // Without a pair the one group from inputs to outputs says nothing, unless both have the same weights.
-    const bool is_empty = operators[0] == 0 && operators[1] == 0;
-    out_.is_one_model = std::min(out_.mapped_a, out_.mapped_b) >= kLeastMapped &&
-                        (is_empty || pairs > 0 || have_equal_weights());
+    const Verdict verdict = judge_mapping(out_, options_.weights);
+    out_.mapped_a = verdict.mapped[0];
+    out_.mapped_b = verdict.mapped[1];
+    out_.is_one_model = verdict.is_one_model;
     if (out_.is_one_model) return;
     for (Scope& scope : out_.scopes) {
       scope.groups.clear();

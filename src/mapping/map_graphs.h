@@ -73,8 +73,6 @@ struct Mapping {
   std::uint64_t too_large = 0;
 };
 
-inline constexpr double kLeastMapped = 0.3;  // of both sides: below, the graphs are not one model
-
 // The models and their inferences outlive the result.
 Mapping map_graphs(const Model& a, const Inference& of_a, const Model& b, const Inference& of_b,
                    const MapOptions& options);

@@ -69,7 +69,7 @@ class Percolation {
     for (std::size_t k = 0; k < std::min(x.outputs(a).size(), y.outputs(b).size()); ++k)
       if (x.outputs(a)[k] != kNone && y.outputs(b)[k] != kNone)
         add_readers(x.outputs(a)[k], y.outputs(b)[k], found);
-    const auto in_a = present(x.inputs(a)), in_b = present(y.inputs(b));
+    const auto in_a = present(x.flat_inputs(a)), in_b = present(y.flat_inputs(b));
     const bool crosses = x.op(a).commutes && std::max(in_a.size(), in_b.size()) <= kMostCrossed;
     for (std::size_t p = 0; p < in_a.size(); ++p) {
       if (!crosses) {

@@ -27,27 +27,20 @@ std::span<const Index> first_operands(std::span<const Index> all) {
 
 struct ConstantLabels {
   std::vector<Index> strong, weak, shapes;  // sorted
+  Index index = kNone;  // content of the only integer that is read; kNone: none or several
 };
 
 ConstantLabels constants_of(const Side& side, Index op) {
   ConstantLabels out;
-  for (const Index v : first_operands(side.inputs(op))) {
+  std::size_t indices = 0;
+  for (const Index v : first_operands(side.flat_inputs(op))) {
     const Constant* c = v == kNone ? nullptr : side.constant(v);
     if (c == nullptr) continue;
     (c->is_strong ? out.strong : out.weak).push_back(c->content);
     out.shapes.push_back(c->shape);
+    if (c->is_index) out.index = indices++ == 0 ? c->content : kNone;
   }
   for (auto* list : {&out.strong, &out.weak, &out.shapes}) std::ranges::sort(*list);
-  return out;
-}
-
-std::optional<std::int64_t> count_of(std::span<const std::int64_t> dims) {
-  std::int64_t out = 1;
-  for (const std::int64_t d : dims) {
-    if (d < 0) return std::nullopt;
-    if (d > 0 && out > (std::int64_t{1} << 62) / d) return std::nullopt;
-    out *= d;
-  }
   return out;
 }
 
@@ -81,6 +74,7 @@ double Scores::labels(Index a, Index b) const {
                    : 0.5 * share(shared(std::vector<Index>(of_a.begin(), of_a.end()),
                                         std::vector<Index>(of_b.begin(), of_b.end())),
                                  most);
+  if (x.values != y.values && x.values != ValueClass::Unknown && y.values != ValueClass::Unknown) out -= 2;
   // A bias against a residual.
   if ((x.main == kNone) != (y.main == kNone) && x.type == y.type && x.combines) out -= 1.5;
   if (x.main != kNone && y.main != kNone)
@@ -88,7 +82,7 @@ double Scores::labels(Index a, Index b) const {
   if (!side_a.has_rank(a) || !side_b.has_rank(b)) return out;
   const auto dims_a = side_a.dims(a), dims_b = side_b.dims(b);
   if (std::ranges::equal(dims_a, dims_b)) return out + 1.0;
-  const auto count_a = count_of(dims_a), count_b = count_of(dims_b);
+  const auto count_a = side_a.elements(a), count_b = side_b.elements(b);
   if (x.has_shape && y.has_shape) return out + (count_a && count_a == count_b ? 0.1 : -1.5);
   if (dims_a.size() != dims_b.size()) return out;
   for (std::size_t i = 0; i < dims_a.size(); ++i)
@@ -103,9 +97,11 @@ double Scores::constants(Index a, Index b) const {
     const std::size_t equal = shared(x.strong, y.strong);
     out += 3.0 * static_cast<double>(equal);
     if (equal == 0 && !x.strong.empty() && !y.strong.empty()) out -= 0.5;
-    if (const std::size_t most = std::max(x.weak.size(), y.weak.size()); most > 0)
-      out += 0.6 * share(shared(x.weak, y.weak), most);
   }
+  // Another checkpoint has other weights, but the same axes, indices and factors.
+  if (const std::size_t most = std::max(x.weak.size(), y.weak.size()); most > 0)
+    out += 0.6 * share(shared(x.weak, y.weak), most);
+  if (x.index != kNone && y.index != kNone && x.index != y.index) out -= 1.2;
   if (const std::size_t most = std::max(x.shapes.size(), y.shapes.size()); most > 0)
     out += 0.6 * share(shared(x.shapes, y.shapes), most) - 0.3;
   return out;
@@ -127,7 +123,7 @@ Scores::Source Scores::source(std::size_t s, Index value) const {
 double Scores::producers(Index a, Index b) const {
   std::array<std::vector<Source>, 2> sources;
   for (const std::size_t s : kSides)
-    for (const Index v : first_operands(m_.side(s).inputs(s == 0 ? a : b)))
+    for (const Index v : first_operands(m_.side(s).flat_inputs(s == 0 ? a : b)))
       if (v != kNone) sources[s].push_back(source(s, v));
   double out = 0;
   if (!m_.side(0).op(a).commutes) {

@@ -69,6 +69,13 @@ Index dims_label(std::span<const std::int64_t> dims, Labels& labels) {
   return labels.of(key);
 }
 
+ValueClass class_of(DType type) {
+  if (type == DType::Undefined) return ValueClass::Unknown;
+  if (is_float(type)) return ValueClass::Floats;
+  if (is_int(type)) return ValueClass::Integers;
+  return type == DType::Bool ? ValueClass::Booleans : ValueClass::Others;
+}
+
 bool is_looked_through(const Model& m, const Inference& inference, NodeId n) {
   const OpFacts& facts = facts_of(m, n);
   if (m.input_count(n) == 0 || m.output_count(n) == 0) return false;
@@ -93,6 +100,7 @@ Side::Side(Subject& subject, GraphId graph, Labels& labels) : model_(&subject.mo
       if (constant_[at] == kNone && m.value(v).tensor)
         add_constant(at, {}, m.value(v).tensor, subject, labels);
     }
+  flatten();
   add_uses();
   add_depths();
   find_outer();
@@ -115,7 +123,10 @@ void Side::number_operators(Subject& subject, Labels& labels) {
   subject.order.compute(graph_);
   const auto constant_of = [&](ValueId v) {
     const Index i = number(subject, v);
-    if (constant_[i] == kNone && m.value(v).tensor) add_constant(i, {}, m.value(v).tensor, subject, labels);
+    if (constant_[i] != kNone || is_computed(i)) return constant_[i];
+    const auto alias = subject.aliases.find(v);
+    const TensorId tensor = alias == subject.aliases.end() ? m.value(v).tensor : alias->second;
+    if (tensor) add_constant(i, {}, tensor, subject, labels);
     return constant_[i];
   };
   for (const std::uint32_t at : subject.order.order()) {
@@ -129,6 +140,8 @@ void Side::number_operators(Subject& subject, Labels& labels) {
         constant_of(m.input(n, 0)) != kNone && !m.is_graph_output(m.output(n, 0))) {
       const Index y = number(subject, m.output(n, 0));
       constant_[y] = constant_[number(subject, m.input(n, 0))];
+      if (const TensorId tensor = constants_[constant_[y]].tensor)
+        subject.aliases.emplace(m.output(n, 0), tensor);
       continue;
     }
     for (std::size_t k = 0; k < m.input_count(n); ++k) {
@@ -169,6 +182,7 @@ void Side::add_operator(Subject& subject, NodeId n, Labels& labels) {
       o.has_number_for_name = name.find_first_not_of("0123456789") == name.npos;
     }
   }
+  if (m.output_count(n) > 0 && m.output(n, 0)) o.values = class_of(subject.inference.dtype(m.output(n, 0)));
   Key all(KeyKind::Attributes);
   std::vector<Index> found;
   for (const Attr& a : m.attrs(n))
@@ -202,6 +216,7 @@ void Side::add_constant(Index value, NodeId node, TensorId tensor, Subject& subj
     c.shape = dims_label(m.tensor(tensor).dims, labels);
     c.elements = m.tensor(tensor).elements;
     c.is_strong = says_which(m, tensor);
+    c.is_index = c.elements == 1 && is_int(m.tensor(tensor).dtype);
   } else {
     for (const Attr& a : node ? m.attrs(node) : std::span<const Attr>()) {
       const Hash128 hash = attribute_key(subject, a);
@@ -241,16 +256,70 @@ Index Side::shape_label(Index op, const Inference& inference, Labels& labels) {
   return labels.of(key);
 }
 
-void Side::add_uses() {
-  use_begin_.assign(value_count() + 1, 0);
+void Side::flatten() {
+  is_nested_.assign(size(), false);
+  flat_at_.assign(size(), kNone);
+  std::vector<std::uint32_t> readers(value_count());
   for (const Index v : inputs_)
-    if (v != kNone) ++use_begin_[v + 1];
+    if (v != kNone) ++readers[v];
+  for (const Index v : graph_outputs_) ++readers[v];
+  // The operator whose result an operand is, if it is the only reader and of the same kind.
+  const auto nested = [&](Index op, Index v) -> Index {
+    if (v == kNone || !is_computed(v) || readers[v] != 1) return kNone;
+    const Index inner = producer(v).op;
+    const Operator &x = operators_[op], &y = operators_[inner];
+    return x.type == y.type && x.attributes == y.attributes ? inner : kNone;
+  };
+  std::vector<bool> has_nested(size());
+  for (Index i = 0; i < size(); ++i) {
+    if (!flattens(operators_[i].kind)) continue;
+    for (const Index v : inputs(i))
+      if (const Index inner = nested(i, v); inner != kNone) is_nested_[inner] = has_nested[i] = true;
+  }
+  std::vector<Index> open;  // the next operand last
+  for (Index i = 0; i < size(); ++i) {
+    if (!has_nested[i] || is_nested_[i]) continue;
+    flat_at_[i] = static_cast<Index>(flat_begin_.size() - 1);
+    const auto add = [&](Index op) { open.insert(open.end(), inputs(op).rbegin(), inputs(op).rend()); };
+    add(i);
+    while (!open.empty()) {
+      const Index v = open.back();
+      open.pop_back();
+      if (v != kNone && is_computed(v) && is_nested_[producer(v).op]) add(producer(v).op);
+      else flat_.push_back(v);
+    }
+    flat_begin_.push_back(static_cast<Index>(flat_.size()));
+  }
+}
+
+void Side::add_uses() {
+  const auto for_each_use = [&](const auto& f) {
+    for (Index i = 0; i < size(); ++i) {
+      const auto flat = flat_inputs(i);
+      for (Index k = 0; k < flat.size(); ++k)
+        if (flat[k] != kNone) f(flat[k], Use{i, k});
+      if (flat_at_[i] == kNone) continue;
+      for (Index k = 0; k < inputs(i).size(); ++k)
+        if (const Index v = inputs(i)[k]; v != kNone && is_computed(v) && is_nested_[producer(v).op])
+          f(v, Use{i, k});
+    }
+  };
+  use_begin_.assign(value_count() + 1, 0);
+  for_each_use([&](Index v, Use) { ++use_begin_[v + 1]; });
   for (std::size_t v = 1; v < use_begin_.size(); ++v) use_begin_[v] += use_begin_[v - 1];
   uses_.resize(use_begin_.back());
   std::vector<Index> next(use_begin_.begin(), use_begin_.end() - 1);
-  for (Index i = 0; i < size(); ++i)
-    for (Index k = 0; k < inputs(i).size(); ++k)
-      if (const Index v = inputs(i)[k]; v != kNone) uses_[next[v]++] = {i, k};
+  for_each_use([&](Index v, Use use) { uses_[next[v]++] = use; });
+}
+
+std::optional<std::int64_t> Side::elements(Index op) const {
+  if (!has_rank(op)) return std::nullopt;
+  std::int64_t out = 1;
+  for (const std::int64_t d : dims(op)) {
+    if (d < 0 || (d > 0 && out > (std::int64_t{1} << 62) / d)) return std::nullopt;
+    out *= d;
+  }
+  return out;
 }
 
 // The canonical order is topological.

@@ -12,8 +12,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "infer/infer.h"
@@ -34,8 +36,12 @@ struct Constant {
   Index shape = kNone;    // label of the dims
   std::int64_t elements = 0;
   TensorId tensor;         // none: a Constant node without one
+  bool is_index = false;   // one integer
   bool is_strong = false;  // floats, several of them and not all equal: its content says which it is
 };
+
+// Types that one tool may write for another one.
+enum class ValueClass : std::uint8_t { Unknown, Floats, Integers, Booleans, Others };
 
 struct Operator {
   NodeId node;
@@ -49,6 +55,7 @@ struct Operator {
   double place = 0;    // its depth, as a share of the greatest one
   Index main = kNone;  // label of the dims of its largest constant, if that has 8 elements at least
   std::int64_t main_elements = 0;
+  ValueClass values = ValueClass::Unknown;  // of its first result
   bool has_number_for_name = false;
   bool commutes = false;        // its first two operands
   bool is_transparent = false;  // result 0 is operand 0
@@ -65,6 +72,8 @@ struct Subject {
   const Inference& inference;
   CanonicalOrder order, order_of_bodies;
   std::vector<Index> numbers;  // by ValueId; kNone between two sides
+  // Of results of Identity of a constant: that constant. Bodies read them, too.
+  std::unordered_map<ValueId, TensorId> aliases;
 };
 
 class Side {
@@ -81,10 +90,19 @@ class Side {
   ValueId value(Index v) const { return values_[v]; }
   std::string_view name(Index v) const { return model_->text(model_->value(values_[v]).name); }
   std::span<const Index> inputs(Index op) const { return slice(inputs_, input_begin_, op); }
+  // The same, but what reads an operator of its own kind and attributes, as a Concat does of a Concat, has
+  // the operands of that one in its place. Of an operator that is_nested(), its own.
+  std::span<const Index> flat_inputs(Index op) const {
+    return flat_at_[op] == kNone ? inputs(op) : slice(flat_, flat_begin_, flat_at_[op]);
+  }
+  // Another operator has its operands among its flat ones.
+  bool is_nested(Index op) const { return is_nested_[op]; }
   std::span<const Index> outputs(Index op) const {
     return slice(outputs_, output_begin_, op);
   }  // kNone: unused
   std::span<const Index> attributes(Index op) const { return slice(attributes_, attribute_begin_, op); }
+  // Slots are those of flat operands. What a nested operator reads has two uses for it: in that operator, and
+  // in the one around it.
   std::span<const Use> uses(Index value) const {
     return std::span(uses_).subspan(use_begin_[value], use_begin_[value + 1] - use_begin_[value]);
   }
@@ -103,6 +121,8 @@ class Side {
   // The dims of the first result; an open dim is -1. Empty where has_shape() and the rank is 0.
   std::span<const std::int64_t> dims(Index op) const { return slice(dims_, dim_begin_, op); }
   bool has_rank(Index op) const { return has_rank_[op]; }
+  // Elements of the first result; none where a dim is open, or there are more than 2^62.
+  std::optional<std::int64_t> elements(Index op) const;
 
  private:
   template <class T>
@@ -114,6 +134,7 @@ class Side {
   void add_operator(Subject& subject, NodeId n, Labels& labels);
   void add_constant(Index value, NodeId node, TensorId tensor, Subject& subject, Labels& labels);
   void find_outer();
+  void flatten();
   void add_uses();
   void add_depths();
   Index shape_label(Index op, const Inference& inference, Labels& labels);
@@ -127,6 +148,9 @@ class Side {
   std::vector<std::int64_t> dims_;
   std::vector<bool> has_rank_;
   std::vector<Use> producer_, uses_;
+  std::vector<bool> is_nested_;
+  std::vector<Index> flat_at_, flat_,
+      flat_begin_{0};  // by operator: its list of flat operands, if it has one
   std::vector<Index> use_begin_, constant_;
   std::vector<Constant> constants_;
   std::vector<Index> graph_inputs_, graph_outputs_, outer_;

@@ -67,7 +67,7 @@ class Numbering {
   Index forward(std::size_t s, Index op) const {
     const Operator& o = m_.side(s).op(op);
     std::vector<Index> operands;
-    for (const Index v : m_.side(s).inputs(op)) operands.push_back(operand(s, v));
+    for (const Index v : m_.side(s).flat_inputs(op)) operands.push_back(operand(s, v));
     if (o.commutes) std::ranges::sort(operands);
     Key key = begin(KeyKind::Forward, s, op);
     for (const Index x : operands) key.add(x);
@@ -77,7 +77,7 @@ class Numbering {
   Index backward(std::size_t s, Index op) const {
     const Side& side = m_.side(s);
     Key key = begin(KeyKind::Backward, s, op);
-    for (const Index v : side.inputs(op))
+    for (const Index v : side.flat_inputs(op))
       if (const Constant* c = v == kNone ? nullptr : side.constant(v)) key.add(label(*c));
     using Reader = std::tuple<Index, Index, Index, Index>;  // result, what reads it, its number, slot
     std::vector<Reader> readers;
@@ -90,6 +90,7 @@ class Numbering {
         if (ends_.output[s][v] != kNone) readers.emplace_back(k, 0, ends_.output[s][v], 0);
         for (const Use& use : side.uses(v)) {
           const Operator& reader = side.op(use.op);
+          if (side.is_nested(use.op) && !side.is_nested(op)) continue;  // the one around it is there, too
           if (reader.is_transparent && use.slot == 0) open.push_back(side.outputs(use.op)[0]);
           else readers.emplace_back(k, 1, out_.backward[s][use.op], reader.commutes ? 0 : use.slot);
         }

@@ -55,6 +55,8 @@ bool is_order_free(const OpFacts& facts) {
   return facts.commutative || std::ranges::find(kOrderFree, facts.kind) != std::end(kOrderFree);
 }
 
+bool flattens(OpKind kind) { return kind == OpKind::Concat; }
+
 bool combines_operands(const OpFacts& facts) {
   return facts.cls == OpClass::Nary || family_of(facts.kind) == OpKind::MatMul ||
          facts.kind == OpKind::Where || facts.kind == OpKind::Gather;

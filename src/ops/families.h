@@ -18,6 +18,10 @@ OpKind family_of(OpKind kind);
 // bits (OpFacts::commutative is about those).
 bool is_order_free(const OpFacts& facts);
 
+// Returns whether an operator with one of its own kind and attributes among its operands may be written as
+// one operator: a Concat of a Concat.
+bool flattens(OpKind kind);
+
 // Returns whether the operator combines operands, of which one may be a constant in one graph (a bias) and
 // computed in another place (a residual): a hint that the two are not each other's counterpart.
 bool combines_operands(const OpFacts& facts);
