@@ -86,6 +86,7 @@ struct MapReport {
     std::string a, b;
     std::vector<Value> values;  // results that correspond
     double confidence = 0;      // the share of such pairs that is right, 0 to 1
+    double raw = 0;             // by the rule of `why`, before it was fitted to pairs that are known
     std::string why;
   };
   struct Group {

@@ -128,7 +128,6 @@ class Telling {
     MapReport::Graph& out = graph_of(s);
     const Half& half = *halves_[s];
     out.file = half.model.file;
-    std::set<GraphId> told;
     out.network = NetworkIds(half.model).network(StatedTypes(half.model, {}));
     for (std::size_t i = 0; i < mapping_.scopes.size(); ++i) {
       const mapping::Side& x = side(mapping_.scopes[i], s);
@@ -136,8 +135,6 @@ class Telling {
         out.operators = x.size();
         out.constants = x.constants().size();
       }
-      // A function that is a pair with two others has two scopes.
-      if (!told.insert(x.graph()).second) continue;
       for (Index k = 0; k < x.size(); ++k) {
         const NodeId n = x.op(k).node;
         const ValueId result = half.model.output_count(n) == 0 ? ValueId() : half.model.output(n, 0);
@@ -197,6 +194,7 @@ class Telling {
       out.a = op(0, scope, p.a);
       out.b = op(1, scope, p.b);
       out.confidence = p.confidence;
+      out.raw = p.raw;
       out.why = word(p.why);
       const auto of_a = of.a->outputs(p.a), of_b = of.b->outputs(p.b);
       for (std::size_t k = 0; k < std::min(of_a.size(), of_b.size()); ++k)

@@ -37,6 +37,7 @@ Json pair_json(const MapReport::Pair& p) {
   return {{"a", p.a},
           {"b", p.b},
           {"confidence", share(p.confidence)},
+          {"raw_confidence", share(p.raw)},
           {"values", std::move(values)},
           {"why", p.why}};
 }

@@ -72,7 +72,7 @@ class Colouring {
       for (const Use& use : view_.uses(s, v))
         if ((!side.is_nested(use.op) || side.is_nested(op)) &&
             (m_.is_matched(s, use.op) || !(view_.is_porous(s, use.op) || side.op(use.op).is_transparent)))
-          readers.emplace_back(colour(before, s, use.op), use.slot);
+          readers.emplace_back(colour(before, s, use.op), side.op(use.op).commutes ? 0 : use.slot);
     }
     std::ranges::sort(readers);
     for (const auto& [reader, slot] : readers) key.add(reader).add(slot);

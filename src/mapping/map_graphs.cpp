@@ -7,6 +7,7 @@
 
 #include "mapping/literal.h"
 #include "mapping/mapper.h"
+#include "mapping/names.h"
 #include "mapping/verdict.h"
 
 namespace graphopt::mapping {
@@ -55,7 +56,10 @@ class Scopes {
       const NodeId x = out_.scopes[at].a->op(pair.a).node, y = out_.scopes[at].b->op(pair.b).node;
       const auto add_body = [&](GraphId of_x, GraphId of_y, std::string_view name_x,
                                 std::string_view name_y) {
-        if (!mapped_.emplace(of_x, of_y).second) return;
+        // A function that is called twice has one counterpart: that of its first call.
+        if (mapped_[0].contains(of_x) || mapped_[1].contains(of_y)) return;
+        mapped_[0].insert(of_x);
+        mapped_[1].insert(of_y);
         Scope scope;
         scope.outer = at;
         scope.owners = pair;
@@ -67,7 +71,8 @@ class Scopes {
         for (const Attr& of_y : b_.model.attrs(y))
           if (a_.model.text(of_x.name) == b_.model.text(of_y.name))
             for (std::size_t k = 0; k < std::min(of_x.graphs.size(), of_y.graphs.size()); ++k)
-              add_body(of_x.graphs[k], of_y.graphs[k], a_.model.text(of_x.name), a_.model.text(of_y.name));
+              add_body(of_x.graphs[k], of_y.graphs[k], body_name(a_.model.text(of_x.name), k),
+                       body_name(b_.model.text(of_y.name), k));
       }
       const GraphId of_x = called(a_.model, x), of_y = called(b_.model, y);
       if (of_x && of_y)
@@ -108,8 +113,8 @@ class Scopes {
   Subject a_, b_;
   const MapOptions& options_;
   Mapping out_;
-  std::vector<ValueId> around_;  // by ValueId of A: the value of B that corresponds
-  std::set<std::pair<GraphId, GraphId>> mapped_;
+  std::vector<ValueId> around_;              // by ValueId of A: the value of B that corresponds
+  std::array<std::set<GraphId>, 2> mapped_;  // bodies
 };
 
 }  // namespace

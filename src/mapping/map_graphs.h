@@ -3,7 +3,7 @@
 // Problem: two exporters, two versions or an optimizer write one model in two ways; names differ, and
 // operators are fused, decomposed, moved or left out. Method: the main graphs are mapped (mapper.h), then the
 // bodies of each pair of owners, attribute by attribute, and of each pair of functions that are called; a
-// body of owners that are no pair has no counterpart. It ends since each pair of bodies is mapped once.
+// body of owners that are no pair has no counterpart. It ends since each body is mapped once.
 #pragma once
 
 #include <array>

@@ -9,6 +9,7 @@
 
 #include "mapping/alignment.h"
 #include "mapping/assignment.h"
+#include "mapping/calibration.h"
 #include "mapping/colours.h"
 #include "mapping/literal.h"
 #include "mapping/percolation.h"
@@ -140,6 +141,10 @@ class Mapper {
       if (std::max(of_a.operators, of_b.operators) < 2) continue;
       p.confidence = std::min({p.confidence, kMostUnsure, 1.0 / std::max(of_a.values, of_b.values)});
       p.why = Why::Ambiguous;
+    }
+    for (Pair& p : out) {
+      p.raw = p.confidence;
+      p.confidence = calibrated(p.why, p.raw);
     }
     std::ranges::sort(out, {}, &Pair::a);
     return out;

@@ -8,7 +8,7 @@ bool Matching::add(Index a, Index b, double confidence, Why why) {
   if (is_matched(0, a) || is_matched(1, b) || is_excluded(a, b)) return false;
   mates_[0][a] = b;
   mates_[1][b] = a;
-  pairs_.push_back({a, b, confidence, why});
+  pairs_.push_back({a, b, confidence, why, confidence});
   return true;
 }
 

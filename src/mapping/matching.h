@@ -25,7 +25,8 @@ enum class Why : std::uint8_t {
   Colour,      // an equal neighbourhood of a few steps
   LateColour,  // the same, once others were pairs
   Neighbours,  // neighbours of pairs, with the best score
-  Ambiguous,   // the same, but others have scores as good; the canonical order decides
+  Tied,        // the same, but others have scores as good; the canonical order decides
+  Ambiguous,   // nothing but the order of operands that has none tells it from others (twins.h)
   Aligned,     // at one place of the canonical lines
   Block,       // the best assignment within a block of equal operators
   Literal,     // at one position of a homogeneous partition (literal.h)
@@ -33,8 +34,9 @@ enum class Why : std::uint8_t {
 
 struct Pair {
   Index a = 0, b = 0;
-  double confidence = 0;
+  double confidence = 0;  // by rule, until calibrate() makes it the share of such pairs that is right
   Why why = Why::Given;
+  double raw = 0;  // what it was by rule
 };
 
 // The operators of B that are most like an operator of A without a counterpart, best first. Scores are from 0
@@ -93,7 +95,7 @@ namespace graphopt {
 
 template <> struct Words<mapping::Why> {
   static constexpr std::string_view plural = "reasons";
-  static constexpr std::array<std::string_view, 13> all = {"given",
+  static constexpr std::array<std::string_view, 14> all = {"given",
                                                            "equal values",
                                                            "equal upstream and downstream cones",
                                                            "equal constants",
@@ -102,6 +104,7 @@ template <> struct Words<mapping::Why> {
                                                            "unique neighbourhood",
                                                            "unique neighbourhood of pairs",
                                                            "neighbours and labels",
+                                                           "tie by canonical order",
                                                            "ambiguous",
                                                            "aligned in canonical order",
                                                            "assignment within equal operators",

@@ -8,6 +8,10 @@ std::string name_of(const Side& side, Index op) {
   return "#" + std::to_string(op);
 }
 
+std::string body_name(std::string_view attribute, std::size_t k) {
+  return k == 0 ? std::string(attribute) : std::string(attribute) + "[" + std::to_string(k) + "]";
+}
+
 std::array<std::vector<std::string>, 2> prefixes_of(const Mapping& mapping) {
   std::array<std::vector<std::string>, 2> out;
   for (const Scope& scope : mapping.scopes)
@@ -49,7 +53,8 @@ NodeId find_operator(const Model& m, std::string_view name) {
         const std::string_view owner = v ? m.text(m.value(v).name) : std::string_view();
         if (owner.empty() || !rest.starts_with(owner)) continue;
         for (const Attr& a : m.attrs(n))
-          if (!a.graphs.empty()) enter(owner, m.text(a.name), a.graphs.front());
+          for (std::size_t k = 0; k < a.graphs.size(); ++k)
+            enter(owner, body_name(m.text(a.name), k), a.graphs[k]);
         if (called) enter(owner, m.text(m.op(n).type), m.function(called).body);
       }
     }

@@ -17,6 +17,10 @@ namespace graphopt::mapping {
 // Returns "#N", with the number of the operator, where none of its results has a name.
 std::string name_of(const Side& side, Index op);
 
+// Returns what names of operators say of a body: the attribute, with "[k]" for a graph of a list but the
+// first.
+std::string body_name(std::string_view attribute, std::size_t k);
+
 // By side and scope: what comes before the names of its operators and values; empty for the main graph.
 std::array<std::vector<std::string>, 2> prefixes_of(const Mapping& mapping);
 

@@ -167,7 +167,7 @@ class Percolation {
     }
     const std::size_t ties = 1 + rivals_from(top.a, top.b, now - kMargin);
     const double confidence = ties == 1 ? 0.6 : 1.0 / static_cast<double>(ties);
-    if (m_.add(top.a, top.b, confidence, Why::Ambiguous)) expand(top.a, top.b);
+    if (m_.add(top.a, top.b, confidence, Why::Tied)) expand(top.a, top.b);
   }
 
   double distance(Index a, Index b) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace graphopt::mapping {
@@ -74,31 +75,50 @@ class Numbering {
     return labels_.of(key);
   }
 
-  Index backward(std::size_t s, Index op) const {
+  // A sum of hashes: the order in which a value is used does not count.
+  struct Sum {
+    std::uint64_t low = 0, high = 0;
+    void add(const Hash128& h) {
+      low += h.low;
+      high += h.high;
+    }
+  };
+
+  Index backward(std::size_t s, Index op) {
     const Side& side = m_.side(s);
     Key key = begin(KeyKind::Backward, s, op);
     for (const Index v : side.flat_inputs(op))
       if (const Constant* c = v == kNone ? nullptr : side.constant(v)) key.add(label(*c));
-    using Reader = std::tuple<Index, Index, Index, Index>;  // result, what reads it, its number, slot
-    std::vector<Reader> readers;
     for (Index k = 0; k < side.outputs(op).size(); ++k) {
-      std::vector<Index> open{side.outputs(op)[k]};
-      while (!open.empty()) {
-        const Index v = open.back();
-        open.pop_back();
-        if (v == kNone) continue;
-        if (ends_.output[s][v] != kNone) readers.emplace_back(k, 0, ends_.output[s][v], 0);
-        for (const Use& use : side.uses(v)) {
-          const Operator& reader = side.op(use.op);
-          if (side.is_nested(use.op) && !side.is_nested(op)) continue;  // the one around it is there, too
-          if (reader.is_transparent && use.slot == 0) open.push_back(side.outputs(use.op)[0]);
-          else readers.emplace_back(k, 1, out_.backward[s][use.op], reader.commutes ? 0 : use.slot);
-        }
-      }
+      const Index v = side.outputs(op)[k];
+      if (v == kNone) continue;
+      const Sum all = uses_of(s, v, side.is_nested(op));
+      key.add(k).add(all.low).add(all.high);
+      // The readers of a result that is handed on are readers of what it is made of.
+      if (k == 0 && side.op(op).is_transparent) handed_on_[s][v] = all;
     }
-    std::ranges::sort(readers);
-    for (const auto& [result, kind, number, slot] : readers) key.add(result).add(kind).add(number).add(slot);
     return labels_.of(key);
+  }
+
+  Sum uses_of(std::size_t s, Index v, bool by_nested) {
+    const Side& side = m_.side(s);
+    Sum out;
+    if (ends_.output[s][v] != kNone) out.add(Key(KeyKind::OutputReader).add(ends_.output[s][v]).hash());
+    for (const Use& use : side.uses(v)) {
+      const Operator& reader = side.op(use.op);
+      if (side.is_nested(use.op) && !by_nested) continue;  // the one around it is there, too
+      if (reader.is_transparent && use.slot == 0) {
+        const Index result = side.outputs(use.op)[0];
+        if (const auto found = handed_on_[s].find(result); found != handed_on_[s].end()) {
+          out.low += found->second.low;
+          out.high += found->second.high;
+        }
+        continue;
+      }
+      out.add(
+          Key(KeyKind::PairReader).add(out_.backward[s][use.op]).add(reader.commutes ? 0 : use.slot).hash());
+    }
+    return out;
   }
 
   const Matching& m_;
@@ -108,6 +128,7 @@ class Numbering {
   std::unordered_set<Index> shared_;  // contents of constants of both sides
   Labels& labels_;
   ValueNumbers out_;
+  std::array<std::unordered_map<Index, Sum>, 2> handed_on_;  // by value that a transparent operator makes
 };
 
 }  // namespace

@@ -12,6 +12,7 @@ constexpr double kLeastMapped = 0.3;  // of the operators of both sides
 // Of the elements or numbers of the smaller side: unlike models of tests/models share 0.03 at most, a model
 // and its optimized form, in which most weights are folded, 0.07 and more.
 constexpr double kLeastWeights = 0.05;
+constexpr double kMostWeights = 0.5;  // from here on one side may be mapped alone: many branches became one
 // Of the operators of the smaller side. Unlike models reach 0.7, but for those that share a part; other
 // checkpoints have all of them. Where weights are not looked at, forms of one model count that are far apart.
 constexpr double kLeastStructure = 0.75, kLeastStructureAlone = 0.55;
@@ -99,10 +100,13 @@ Verdict judge_mapping(const Mapping& mapping, bool weights) {
   out.mapped = mapped_shares(mapping);
   const Scope& main = mapping.scopes.front();
   const bool is_empty = main.a->size() == 0 && main.b->size() == 0;
-  out.is_one_model =
-      std::ranges::min(out.mapped) >= kLeastMapped &&
-      (is_empty || structure(mapping) >= (weights ? kLeastStructure : kLeastStructureAlone) ||
-       (weights && (equal_constants(mapping) >= kLeastWeights || equal_numbers(mapping) >= kLeastWeights)));
+  const double most = std::ranges::max(out.mapped), least = std::ranges::min(out.mapped);
+  if (most < kLeastMapped) return out;
+  const double shared = weights ? std::max(equal_constants(mapping), equal_numbers(mapping)) : 0;
+  if (shared >= kMostWeights) out.is_one_model = true;
+  else if (least >= kLeastMapped)
+    out.is_one_model = is_empty || shared >= kLeastWeights ||
+                       structure(mapping) >= (weights ? kLeastStructure : kLeastStructureAlone);
   return out;
 }
 

@@ -33,6 +33,10 @@ View::View(const Matching& matching) : m_(matching) {
     for (Index i = 0; i < side.size(); ++i)
       porous_[s][i] = side.outputs(i).size() == 1 && has_one_computed_operand(side, i) &&
                       (side.op(i).only_deforms || has_vanished(side.op(i).family));
+    for (Index v = 0; v < side.value_count(); ++v) sources_[s].push_back(v);
+    for (Index i = 0; i < side.size(); ++i)
+      if (side.op(i).is_transparent && side.outputs(i)[0] != kNone)
+        sources_[s][side.outputs(i)[0]] = sources_[s][side.inputs(i)[0]];
   }
 }
 
@@ -51,10 +55,11 @@ bool View::passes(std::size_t s, Index op, bool soft) const {
 
 Index View::source(std::size_t s, Index value, bool soft) const {
   const Side& side = m_.side(s);
-  while (side.is_computed(value)) {
+  value = sources_[s][value];
+  for (std::size_t step = 0; soft && step < kMostSteps && side.is_computed(value); ++step) {
     const Use by = side.producer(value);
     if (by.slot != 0 || !passes(s, by.op, soft)) break;
-    value = data_input(s, by.op);
+    value = sources_[s][data_input(s, by.op)];
   }
   return value;
 }
@@ -62,7 +67,7 @@ Index View::source(std::size_t s, Index value, bool soft) const {
 std::vector<Index> View::producers(std::size_t s, Index value) const {
   const Side& side = m_.side(s);
   std::vector<Index> out;
-  while (value != kNone && side.is_computed(value)) {
+  while (value != kNone && side.is_computed(value) && out.size() < kMostSteps) {
     const Index op = side.producer(value).op;
     const bool is_matched = m_.is_matched(s, op);
     if (!is_matched) out.push_back(op);
@@ -75,16 +80,16 @@ std::vector<Index> View::producers(std::size_t s, Index value) const {
 std::vector<Use> View::uses(std::size_t s, Index value) const {
   const Side& side = m_.side(s);
   std::vector<Use> out;
-  std::vector<Index> open{value};
+  std::vector<std::pair<Index, std::size_t>> open{{value, 0}};  // with the operators looked through
   while (!open.empty() && out.size() < kMostUses) {
-    const Index v = open.back();
+    const auto [v, steps] = open.back();
     open.pop_back();
     for (const Use& use : side.uses(v)) {
       if (out.size() == kMostUses) break;
       out.push_back(use);
       const bool hands_on = side.op(use.op).is_transparent ? use.slot == 0 : passes(s, use.op, true);
-      if (hands_on && !side.outputs(use.op).empty() && side.outputs(use.op)[0] != kNone)
-        open.push_back(side.outputs(use.op)[0]);
+      if (hands_on && steps < kMostSteps && !side.outputs(use.op).empty() && side.outputs(use.op)[0] != kNone)
+        open.emplace_back(side.outputs(use.op)[0], steps + 1);
     }
   }
   return out;

@@ -4,7 +4,9 @@
 // into the product before it; neighbours of such nodes are neighbours in one graph only. Method: transparent
 // operators (Side) are looked through always, porous ones while they have no counterpart. Porous are those
 // that keep the elements, and those with one computed operand whose family has vanished, or nearly, on one
-// side. A value has at most kMostUses effective uses: of a wider one the first ones in canonical order count.
+// side. A value has at most kMostUses effective uses: of a wider one the first ones in canonical order count;
+// and at most kMostSteps operators in a row are looked through, but for the source of a value behind
+// transparent ones.
 #pragma once
 
 #include <array>
@@ -14,7 +16,7 @@
 
 namespace graphopt::mapping {
 
-inline constexpr std::size_t kMostUses = 64;
+inline constexpr std::size_t kMostUses = 64, kMostSteps = 6;
 
 class View {
  public:
@@ -25,7 +27,7 @@ class View {
   // The value that is read, through transparent operators; with `soft` through porous ones, too.
   Index source(std::size_t s, Index value, bool soft) const;
   // The operators that a value passes on its way from the first one that is not looked through, which is the
-  // last of them; unmatched ones alone.
+  // last of them; unmatched ones alone, and kMostSteps of them.
   std::vector<Index> producers(std::size_t s, Index value) const;
   // Uses of a value, also of those behind operators that are looked through.
   std::vector<Use> uses(std::size_t s, Index value) const;
@@ -36,6 +38,7 @@ class View {
 
   const Matching& m_;
   std::array<std::vector<bool>, 2> porous_;
+  std::array<std::vector<Index>, 2> sources_;  // by side and value: what transparent operators hand on
 };
 
 }  // namespace graphopt::mapping
