@@ -86,6 +86,8 @@ def one_of(value, wanted, _, root, path):
 def unique(value, wanted, *rest):
     if not wanted or not isinstance(value, list):
         return []
+    if all(isinstance(v, str) for v in value):
+        return [f"{rest[2]}: an entry occurs twice"] if len(set(value)) < len(value) else []
     twice = any(equal(a, b) for i, a in enumerate(value) for b in value[:i])
     return [f"{rest[2]}: an entry occurs twice"] if twice else []
 

@@ -13,7 +13,7 @@ CASES = [
     ({"additionalProperties": {"type": "string"}}, [{"x": ""}], [{"x": 1}]),
     ({"items": {"type": "string"}}, [[], ["a"], "a"], [["a", 1]]),
     ({"prefixItems": [{"type": "string"}], "items": False, "minItems": 1}, [["a"]], [[], [1], ["a", 2]]),
-    ({"uniqueItems": True}, [[1, 2], [1, True], [0, False]], [[1, 1], [1, 1.0]]),
+    ({"uniqueItems": True}, [[1, 2], [1, True], [0, False], ["a", "b"]], [[1, 1], [1, 1.0], ["a", "b", "a"]]),
     ({"enum": ["a", 1]}, ["a", 1, 1.0], ["b", True]),
     ({"const": "a"}, ["a"], ["b", 1]),
     ({"minimum": 2}, [2, "x"], [1]),
