@@ -1,7 +1,7 @@
 // Fuzz target: bytes to the inputs of a run. Arrays of NumPy, values of ONNX and lists of requests are read
 // or refused; what was read has the elements that its dims say.
-#include <functional>
-#include <numeric>
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 
 #include "fuzz/common.h"
@@ -15,10 +15,13 @@ namespace {
 void check_value(const HostValue& value) {
   for (const HostValue& item : value.items) check_value(item);
   if (value.kind != HostValue::Kind::Tensor) return;
-  const std::int64_t count =
-      std::accumulate(value.dims.begin(), value.dims.end(), std::int64_t{1}, std::multiplies<>());
-  require(count >= 0, "a negative number of elements");
-  const auto elements = static_cast<std::uint64_t>(count);
+  // A tensor without elements may have other dims whose product is no number.
+  std::uint64_t elements = std::ranges::find(value.dims, 0) == value.dims.end() ? 1 : 0;
+  for (const std::int64_t d : value.dims) {
+    require(d >= 0, "a negative dim");
+    if (elements == 0) break;
+    require(!__builtin_mul_overflow(elements, static_cast<std::uint64_t>(d), &elements), "too many elements");
+  }
   if (value.dtype == DType::String) require(value.strings.size() == elements, "another number of texts");
   else require(raw_size(value.dtype, elements) == value.raw.size(), "another number of bytes");
 }
