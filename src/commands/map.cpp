@@ -18,6 +18,7 @@
 #include "numeric/layout.h"
 #include "numeric/mapped_values.h"
 #include "runtime/given_inputs.h"
+#include "support/json_text.h"
 
 namespace graphopt {
 namespace {
@@ -75,7 +76,9 @@ Result<std::vector<mapping::GivenPair>> read_pairs(const MapOptions& options, co
 class Telling {
  public:
   Telling(const Mapping& mapping, const Half& a, const Half& b)
-      : mapping_(mapping), halves_{&a, &b}, prefixes_(prefixes_of(mapping)) {}
+      : mapping_(mapping), halves_{&a, &b}, prefixes_(prefixes_of(mapping)) {
+    for (const std::size_t s : kSides) name_operators(s);
+  }
 
   MapReport report() {
     out_.is_one_model = mapping_.is_one_model;
@@ -115,9 +118,30 @@ class Telling {
   static const mapping::Side& side(const Scope& scope, std::size_t s) { return s == 0 ? *scope.a : *scope.b; }
   MapReport::Graph& graph_of(std::size_t s) { return s == 0 ? out_.a : out_.b; }
 
-  std::string op(std::size_t s, std::size_t scope, Index i) const {
-    return prefixes_[s][scope] + name_of(side(mapping_.scopes[scope], s), i);
+  // A result of the main graph may have the name that an operator of a body gets, and two names may be one as
+  // text: the later one gets another.
+  void name_operators(std::size_t s) {
+    std::set<std::string> taken, taken_by_values;
+    const auto unique = [](std::set<std::string>& among, const std::string& name) {
+      std::string out = name;
+      for (std::size_t n = 2; !among.insert(out).second; ++n) out = name + "#" + std::to_string(n);
+      return out;
+    };
+    for (std::size_t i = 0; i < mapping_.scopes.size(); ++i) {
+      const mapping::Side& of = side(mapping_.scopes[i], s);
+      const std::string& prefix = prefixes_[s][i];
+      std::vector<std::string>& names = names_[s].emplace_back();
+      for (Index k = 0; k < of.size(); ++k)
+        names.push_back(unique(taken, utf8_text(prefix + name_of(of, k))));
+      std::vector<std::string>& values = value_names_[s].emplace_back(of.value_count());
+      for (const Index v : of.outer()) values[v] = utf8_text(std::string(of.name(v)));
+      for (Index v = 0; v < of.value_count(); ++v)
+        if (values[v].empty() && !of.constant(v))
+          values[v] = unique(taken_by_values, utf8_text(prefix + std::string(of.name(v))));
+    }
   }
+
+  const std::string& op(std::size_t s, std::size_t scope, Index i) const { return names_[s][scope][i]; }
   std::vector<std::string> ops(std::size_t s, std::size_t scope, const std::vector<Index>& all) const {
     std::vector<std::string> out;
     for (const Index i : all) out.push_back(op(s, scope, i));
@@ -148,13 +172,8 @@ class Telling {
   MapReport::Value value(std::size_t scope, Index x, Index y) const {
     const Scope& of = mapping_.scopes[scope];
     MapReport::Value out;
-    const auto name = [&](std::size_t s, Index v) {
-      const mapping::Side& in = side(of, s);
-      const bool is_outer = std::ranges::find(in.outer(), v) != in.outer().end();
-      return (is_outer ? "" : prefixes_[s][scope]) + std::string(in.name(v));
-    };
-    out.a = name(0, x);
-    out.b = name(1, y);
+    out.a = value_names_[0][scope][x];
+    out.b = value_names_[1][scope][y];
     out.layout = channel_layout(dims(0, *of.a, x), dims(1, *of.b, y));
     return out;
   }
@@ -250,6 +269,8 @@ class Telling {
   const Mapping& mapping_;
   std::array<const Half*, 2> halves_;
   std::array<std::vector<std::string>, 2> prefixes_;
+  // By side and scope: of operators, and of values that are no constants.
+  std::array<std::vector<std::vector<std::string>>, 2> names_, value_names_;
   MapReport out_;
 };
 

@@ -16,6 +16,9 @@ constexpr double kMostWeights = 0.5;  // from here on one side may be mapped alo
 // Of the operators of the smaller side. Unlike models reach 0.7, but for those that share a part; other
 // checkpoints have all of them. Where weights are not looked at, forms of one model count that are far apart.
 constexpr double kLeastStructure = 0.75, kLeastStructureAlone = 0.55;
+// Of a few operators, one that was rewritten is a large share.
+constexpr std::size_t kFewOperators = 16;
+constexpr double kLeastStructureOfFew = 0.3;
 constexpr std::size_t kMostOfOne = 128;  // operators that one becomes
 constexpr std::size_t kMostOfBoth = 32;  // operators of the smaller side of a group
 constexpr std::int64_t kFewElements = 8;
@@ -57,7 +60,7 @@ bool agrees(const Side& a, Index i, const Side& b, Index j) {
   return true;
 }
 
-double structure(const Mapping& mapping) {
+bool has_structure(const Mapping& mapping, bool weights) {
   std::size_t good = 0;
   std::array<std::size_t, 2> all{};
   for (const Scope& scope : mapping.scopes) {
@@ -65,7 +68,11 @@ double structure(const Mapping& mapping) {
     for (const Pair& p : scope.pairs) good += agrees(*scope.a, p.a, *scope.b, p.b);
   }
   const std::size_t least = std::min(all[0], all[1]);
-  return least == 0 ? 0 : static_cast<double>(good) / static_cast<double>(least);
+  if (least == 0) return false;
+  const double wanted = least <= kFewOperators ? kLeastStructureOfFew
+                        : weights              ? kLeastStructure
+                                               : kLeastStructureAlone;
+  return static_cast<double>(good) >= wanted * static_cast<double>(least);
 }
 
 // The share of the elements of constants of the smaller side that the other one has.
@@ -105,8 +112,7 @@ Verdict judge_mapping(const Mapping& mapping, bool weights) {
   const double shared = weights ? std::max(equal_constants(mapping), equal_numbers(mapping)) : 0;
   if (shared >= kMostWeights) out.is_one_model = true;
   else if (least >= kLeastMapped)
-    out.is_one_model = is_empty || shared >= kLeastWeights ||
-                       structure(mapping) >= (weights ? kLeastStructure : kLeastStructureAlone);
+    out.is_one_model = is_empty || shared >= kLeastWeights || has_structure(mapping, weights);
   return out;
 }
 

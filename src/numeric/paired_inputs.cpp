@@ -105,6 +105,7 @@ Result<InputPairs> InputPairs::make(const Scope& main, const NumericSide& a, con
                    "no input of A corresponds to its input '" +
                        std::string(b.model.text(b.model.value(v).name)) + "': the numbers cannot be compared",
                    "give both models inputs of the same names or types"};
+  std::string by_name_of_b;  // inputs
   for (const NamedValue& value : given) {
     const auto by_a = std::ranges::find(out.links_, value.name, &Link::a);
     const auto by_b = std::ranges::find(out.links_, value.name, &Link::b);
@@ -116,6 +117,7 @@ Result<InputPairs> InputPairs::make(const Scope& main, const NumericSide& a, con
                    {},
                    "--input: neither graph has an input '" + value.name + "'",
                    "give NAME=FILE with the name of an input"};
+    if (!is_of_a) by_name_of_b += " '" + value.name + "'";
     NamedValue of_a = value;
     if (!is_of_a) {
       of_a.name = by_b->a;
@@ -130,8 +132,11 @@ Result<InputPairs> InputPairs::make(const Scope& main, const NumericSide& a, con
   }
   if (Status fit = fits(out.plan_, out.given_); !fit) {
     Errors errors = fit.errors();
-    for (Error& e : errors)
+    for (Error& e : errors) {
+      if (!by_name_of_b.empty())
+        e.what += " (in the layout of A, which is that of" + by_name_of_b + " of B turned)";
       if (const auto at = e.what.find("--check-input"); at != e.what.npos) e.what.replace(at, 13, "--input");
+    }
     return errors;
   }
   return out;

@@ -1,5 +1,7 @@
 #include "support/json_text.h"
 
+#include <algorithm>
+
 namespace graphopt {
 
 Json json_number(double d) {
@@ -11,6 +13,12 @@ Json json_number(double d) {
 
 std::string json_text(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+std::string utf8_text(std::string text) {
+  if (std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; })) return text;
+  const std::string quoted = Json(std::move(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return Json::parse(quoted, nullptr, false).get<std::string>();
 }
 
 }  // namespace graphopt

@@ -16,4 +16,7 @@ Json json_number(double d);
 // anything) U+FFFD replaces the wrong bytes; Json::dump throws on them.
 std::string json_text(const Json& json);
 
+// Returns the text as json_text() writes it: names that are different bytes can be one text there.
+std::string utf8_text(std::string text);
+
 }  // namespace graphopt

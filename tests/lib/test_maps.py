@@ -28,7 +28,14 @@ def graph(*names):
 
 
 def pair(a, b, confidence=0.9, why="equal constants"):
-    return {"a": a, "b": b, "confidence": confidence, "values": [[a, b, None]], "why": why}
+    return {
+        "a": a,
+        "b": b,
+        "confidence": confidence,
+        "raw_confidence": confidence,
+        "values": [[a, b, None]],
+        "why": why,
+    }
 
 
 def group(a, b, kind, values, why="operands of pairs"):
