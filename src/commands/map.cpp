@@ -332,6 +332,7 @@ Result<MapReport> map_files(const MapOptions& options, Observer& observer) {
                              .given = *given,
                              .equal = {},
                              .unequal = {},
+                             .is_one_model = false,
                              .top_k = options.top_k};
   Mapping mapping = map_halves(**a, **b, how);
   if (mapping.too_large > 0)
@@ -350,6 +351,7 @@ Result<MapReport> map_files(const MapOptions& options, Observer& observer) {
     if (!numbers->equal.empty() || !numbers->unequal.empty()) {
       how.equal = numbers->equal;
       how.unequal = numbers->unequal;
+      how.is_one_model = true;  // numbers do not take that back
       mapping = map_halves(**a, **b, how);
       compared = compare_numbers(mapping, options, **a, **b);
       if (!compared) return compared.errors();

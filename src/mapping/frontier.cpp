@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 
+#include "ops/families.h"
+
 namespace graphopt::mapping {
 namespace {
 
@@ -25,6 +27,39 @@ std::vector<bool> differs_above(const Side& side, const std::vector<State>& stat
       if (v != kNone) out[v] = above;
   }
   return out;
+}
+
+// Marks values of A as agreeing that differ without harm: a reader all of whose other operands agree, and
+// that looks at the elements, gives results that agree, and each reader whose results differ has another
+// operand that does. Against the order: what is marked speaks for what is above.
+void mark_harmless(const Side& side, std::vector<State>& states, const std::vector<bool>& is_output) {
+  const auto agrees = [&](Index op, Index but) {
+    bool some = false;
+    for (const Index v : side.outputs(op)) {
+      if (v == kNone) continue;
+      if (states[v] != State::Agrees) return false;
+      some = true;
+    }
+    for (const Index v : side.inputs(op)) {
+      if (v == kNone || v == but || !side.is_computed(v)) continue;
+      if (states[v] != State::Agrees) return false;
+    }
+    return some;
+  };
+  for (Index i = static_cast<Index>(side.size()); i-- > 0;)
+    for (const Index v : side.outputs(i)) {
+      if (v == kNone || states[v] != State::Differs || is_output[v]) continue;
+      const auto hides = [&](const Use& use) {
+        return !reads_only_dims(side.op(use.op).kind) && agrees(use.op, v);
+      };
+      const auto is_explained = [&](const Use& use) {
+        return agrees(use.op, v) || std::ranges::any_of(side.inputs(use.op), [&](Index w) {
+                 return w != kNone && w != v && states[w] == State::Differs;
+               });
+      };
+      if (std::ranges::any_of(side.uses(v), hides) && std::ranges::all_of(side.uses(v), is_explained))
+        states[v] = State::Agrees;
+    }
 }
 
 struct Below {
@@ -65,14 +100,19 @@ Frontier find_frontier(const Side& a, const Side& b, const std::vector<ComparedV
   Frontier out;
   std::vector<ComparedValue> kept = values;
   {
-    const auto below_a = next_below(a, states_of(a, 0, values)),
-               below_b = next_below(b, states_of(b, 1, values));
+    std::vector<State> states = states_of(a, 0, values);
+    mark_harmless(a, states, is_output[0]);
+    for (ComparedValue& v : kept) v.differs = states[v.a] == State::Differs;
+    const std::vector<ComparedValue> harmful = kept;
+    const auto below_a = next_below(a, states_of(a, 0, harmful));
+    const auto below_b = next_below(b, states_of(b, 1, harmful));
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const auto& [x, y, differs] = values[i];
-      if (!differs || is_output[0][x] || is_output[1][y]) continue;
-      if (below_a[x].differs || below_b[y].differs || !below_a[x].agrees || !below_b[y].agrees) continue;
-      out.taken_back.push_back(i);
-      kept[i].differs = false;
+      const auto& [x, y, differs] = harmful[i];
+      const bool is_last = is_output[0][x] || is_output[1][y];
+      const bool is_hidden = differs && !is_last && !below_a[x].differs && !below_b[y].differs &&
+                             below_a[x].agrees && below_b[y].agrees;
+      if (is_hidden) kept[i].differs = false;
+      if (values[i].differs && !kept[i].differs) out.taken_back.push_back(i);
     }
   }
   const auto above_a = differs_above(a, states_of(a, 0, kept)),

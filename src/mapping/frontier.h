@@ -4,7 +4,10 @@
 // Method: of the values that correspond and were compared, those come first that differ while nothing above
 // them does, in either graph: not the nearest values alone, since a masked value can hide a difference from
 // its neighbour and show it further down. A value that differs while all that is compared next below it
-// agrees was no counterpart: it is taken back. Two sweeps over the operators of each side.
+// agrees was no counterpart: it is taken back. So is one that differs without harm, as a mask of -3e38
+// against one of -65504: a reader whose other operands agree gives the same, and no
+// reader differs for it alone. A few sweeps over the operators
+// of each side.
 //
 //   x -> f -> g -> h    f agrees, g differs, h differs    =>    g is first; its region are the operators of g
 #pragma once

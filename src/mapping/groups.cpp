@@ -20,6 +20,8 @@ std::size_t computed_operands(const Side& side, Index op) {
       side.inputs(op), [&](Index v) { return v != kNone && side.constant(v) == nullptr; }));
 }
 
+constexpr std::size_t kMostInGroup = 1024;
+
 class Grouping {
  public:
   Grouping(const Matching& m, const View& view, const Ends& ends, const KnownValues& known)
@@ -140,7 +142,8 @@ class Grouping {
     tie_results(false);
   }
 
-  // The operators that make a value, up to values that correspond; ascending.
+  // The operators that make a value, up to values that correspond; ascending. None where there are too many:
+  // such a group says nothing, and many of them would hold the graph many times.
   std::vector<Index> cone(std::size_t s, Index value) {
     const Side& side = m_.side(s);
     ++epoch_;
@@ -152,6 +155,7 @@ class Grouping {
       const Index op = side.producer(v).op;
       if (seen_[s][op] == epoch_) continue;
       seen_[s][op] = epoch_;
+      if (out.size() == kMostInGroup) return {};
       out.push_back(op);
       open.insert(open.end(), side.inputs(op).begin(), side.inputs(op).end());
     }

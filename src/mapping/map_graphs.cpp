@@ -89,7 +89,7 @@ class Scopes {
     const Verdict verdict = judge_mapping(out_, options_.weights);
     out_.mapped_a = verdict.mapped[0];
     out_.mapped_b = verdict.mapped[1];
-    out_.is_one_model = verdict.is_one_model;
+    out_.is_one_model = verdict.is_one_model || options_.is_one_model;
     if (out_.is_one_model) return;
     for (Scope& scope : out_.scopes) {
       scope.groups.clear();

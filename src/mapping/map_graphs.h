@@ -37,7 +37,8 @@ struct MapOptions {
   std::vector<GivenPair> given;
   // Results that are known to be equal, or known to differ, from a run: of A and of B.
   std::vector<std::pair<ValueId, ValueId>> equal, unequal;
-  std::size_t top_k = 3;  // operators of B that Scope::advice has of each
+  bool is_one_model = false;  // it is known that they are
+  std::size_t top_k = 3;      // operators of B that Scope::advice has of each
 };
 
 // Two graphs that correspond, and their operators.

@@ -1,6 +1,7 @@
 #include "mapping/matching.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace graphopt::mapping {
 
@@ -17,6 +18,15 @@ Seeds match_unique(Matching& m, const std::array<std::vector<Index>, 2>& keys, d
   for (const auto& of_side : keys)
     for (const Index k : of_side)
       if (k != kNone) most = std::max(most, k + 1);
+  // Labels of a small body may be far above its operators: they are numbered anew.
+  if (most > 16 * (m.side(0).size() + m.side(1).size()) + 1024) {
+    std::unordered_map<Index, Index> numbers;
+    std::array<std::vector<Index>, 2> dense = keys;
+    for (auto& of_side : dense)
+      for (Index& k : of_side)
+        if (k != kNone) k = numbers.try_emplace(k, static_cast<Index>(numbers.size())).first->second;
+    return match_unique(m, dense, confidence, why);
+  }
   // By key: the only operator, kNone for none, kSeveral for several.
   constexpr Index kSeveral = kNone - 1;
   std::array<std::vector<Index>, 2> only{std::vector<Index>(most, kNone), std::vector<Index>(most, kNone)};

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "ops/families.h"
@@ -149,10 +150,20 @@ void Side::number_operators(Subject& subject, Labels& labels) {
       inputs_.push_back(v ? number(subject, v) : kNone);
       if (v) constant_of(v);
     }
+    std::vector<std::tuple<int, std::uint64_t, std::uint64_t, Index>> captured;  // neither by id nor by name
     for (const auto& [holder, v] : subject.order.captures_of(n)) {
-      inputs_.push_back(number(subject, v));
-      constant_of(v);
+      const Index at = number(subject, v);
+      if (const Index c = constant_of(v); c != kNone) {
+        const Hash128 hash = constants_[c].tensor ? m.content_hash(constants_[c].tensor) : Hash128{};
+        captured.emplace_back(2, hash.low, hash.high, at);
+      } else if (is_computed(at)) {
+        captured.emplace_back(0, producer_[at].op, producer_[at].slot, at);
+      } else {
+        captured.emplace_back(1, at, 0, at);
+      }
     }
+    std::ranges::sort(captured);
+    for (const auto& [kind, first, second, at] : captured) inputs_.push_back(at);
     add_operator(subject, n, labels);
   }
 }

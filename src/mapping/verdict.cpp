@@ -109,10 +109,13 @@ Verdict judge_mapping(const Mapping& mapping, bool weights) {
   const bool is_empty = main.a->size() == 0 && main.b->size() == 0;
   const double most = std::ranges::max(out.mapped), least = std::ranges::min(out.mapped);
   if (most < kLeastMapped) return out;
-  const double shared = weights ? std::max(equal_constants(mapping), equal_numbers(mapping)) : 0;
-  if (shared >= kMostWeights) out.is_one_model = true;
-  else if (least >= kLeastMapped)
-    out.is_one_model = is_empty || shared >= kLeastWeights || has_structure(mapping, weights);
+  const double shared = weights ? equal_constants(mapping) : 0;
+  out.is_one_model =
+      shared >= kMostWeights ||
+      (least >= kLeastMapped && (is_empty || shared >= kLeastWeights || has_structure(mapping, weights)));
+  // To look at each number costs a pass over the weights: last.
+  if (!out.is_one_model && weights)
+    out.is_one_model = equal_numbers(mapping) >= (least >= kLeastMapped ? kLeastWeights : kMostWeights);
   return out;
 }
 

@@ -26,10 +26,11 @@ void WeightSketch::add(float number) {
   if (number == 0 || std::fabs(number) == 1 || !std::isfinite(number)) return;
   const std::uint64_t hash = mix_hash(0x77, std::bit_cast<std::uint32_t>(number));
   if (least_.size() == kKept && hash >= least_.front()) return;
-  // Few get here once the least ones are found.
-  if (std::ranges::find(least_, hash) != least_.end()) return;
+  // Few get here once the least ones are found, but for numbers that are there again and again.
+  if (!is_kept_.insert(hash).second) return;
   if (least_.size() == kKept) {
     std::ranges::pop_heap(least_);
+    is_kept_.erase(least_.back());
     least_.pop_back();
   }
   least_.push_back(hash);

@@ -4,11 +4,12 @@
 // and joined in the other, so that no constant is equal; yet they are one model. Method: of the different
 // numbers in all floating constants of a graph those with the least hashes are kept, and the share of them
 // that both graphs have is an estimate of the share of all numbers. Zero, one and minus one say nothing. One
-// pass over the weights; done only where no pair was found.
+// pass over the weights; done only where nothing else tells.
 // Source: Broder, "On the resemblance and containment of documents", 1997.
 #pragma once
 
 #include <cstdint>
+#include <unordered_set>
 #include <vector>
 
 #include "mapping/side.h"
@@ -26,6 +27,7 @@ class WeightSketch {
   static constexpr std::size_t kKept = 512, kFewest = 16;
   void add(float number);
   std::vector<std::uint64_t> least_;  // a heap, the greatest first
+  std::unordered_set<std::uint64_t> is_kept_;
 };
 
 }  // namespace graphopt::mapping

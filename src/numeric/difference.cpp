@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "numeric/layout.h"
 #include "runtime/compare.h"
@@ -14,7 +13,6 @@ namespace graphopt {
 namespace {
 
 constexpr double kFarAbove = 1e6;  // times the median magnitude: an element of a mask
-constexpr std::size_t kMostPermutedRank = 5;
 
 std::vector<double> elements_of(const HostValue& v) {
   std::size_t count = 1;
@@ -73,7 +71,7 @@ ValueDifference difference_of(const std::vector<double>& x, const std::vector<do
 
 }  // namespace
 
-ValueDifference difference_of(const HostValue& a, const HostValue& b, double tolerance) {
+ValueDifference difference_of(const HostValue& a, const HostValue& b, double tolerance, Layouts layouts) {
   ValueDifference out;
   if (a.kind != HostValue::Kind::Tensor || b.kind != HostValue::Kind::Tensor || !has_numbers(a.dtype) ||
       !has_numbers(b.dtype)) {
@@ -92,13 +90,12 @@ ValueDifference difference_of(const HostValue& a, const HostValue& b, double tol
     return d.problem.empty() && d.max_rel <= tolerance;
   };
   out = difference_of(x, y, scale);
-  const std::size_t rank = a.dims.size();
-  if (is_within(out) || rank != b.dims.size() || rank < 2 || rank > kMostPermutedRank) return out;
-  std::vector<std::size_t> layout(rank);
-  std::iota(layout.begin(), layout.end(), std::size_t{0});
-  while (std::ranges::next_permutation(layout).found) {
-    bool fits = true;
-    for (std::size_t i = 0; i < rank; ++i) fits &= a.dims[layout[i]] == b.dims[i];
+  if (is_within(out) || layouts == Layouts::None || a.dims.size() != b.dims.size() || a.dims.size() < 3)
+    return out;
+  for (const bool to_last : {true, false}) {
+    const std::vector<std::size_t> layout = channels_moved(a.dims.size(), to_last);
+    bool fits = layouts == Layouts::Channels || a.dims != b.dims;
+    for (std::size_t i = 0; i < layout.size(); ++i) fits &= a.dims[layout[i]] == b.dims[i];
     if (!fits) continue;
     ValueDifference other = difference_of(permuted(x, a.dims, layout), y, scale);
     other.layout = layout;

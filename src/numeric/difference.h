@@ -2,11 +2,12 @@
 //
 // Problem: a counterpart may be float16 where the value is float32, have channels last, or other dims with
 // the same elements. Method: elements are compared as doubles, in the order that fits best: as they are, or
-// with the dims permuted so that the extents agree. The difference is relative to the largest magnitude, but
+// with channels first or last. The difference is relative to the largest magnitude, but
 // magnitudes far above the others (-3e38 of a mask) are left out: each of those is compared by itself.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,15 @@ struct ValueDifference {
   std::string problem;              // what is more than a number: other extents, NaN in other places
 };
 
-// Of the layouts that fit, the first whose difference is within the tolerance is taken, else the best one.
-ValueDifference difference_of(const HostValue& a, const HostValue& b, double tolerance);
+// Which layouts the second value may have.
+enum class Layouts : std::uint8_t {
+  None,
+  OtherDims,  // channels first or last, where the dims say so
+  Channels,   // the same, also where dims are equal and the elements say so
+};
+
+// Of the layouts that fit, one whose difference is within the tolerance is taken; else the one that dims say.
+ValueDifference difference_of(const HostValue& a, const HostValue& b, double tolerance, Layouts layouts);
 
 // What two tensors with the same elements in any order have in common, up to rounding.
 struct Fingerprint {

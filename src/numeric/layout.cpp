@@ -5,22 +5,24 @@
 
 namespace graphopt {
 
+std::vector<std::size_t> channels_moved(std::size_t rank, bool to_last) {
+  std::vector<std::size_t> layout(rank);
+  std::iota(layout.begin(), layout.end(), std::size_t{0});
+  std::ranges::rotate(layout.begin() + 1, to_last ? layout.begin() + 2 : layout.end() - 1, layout.end());
+  return layout;
+}
+
 std::vector<std::size_t> channel_layout(std::span<const std::int64_t> from,
                                         std::span<const std::int64_t> to) {
   const std::size_t rank = from.size();
   if (rank < 3 || rank != to.size() || std::ranges::equal(from, to)) return {};
-  std::vector<std::size_t> layout(rank);
-  std::iota(layout.begin(), layout.end(), std::size_t{0});
-  const auto fits = [&] {
-    for (std::size_t i = 0; i < rank; ++i)
-      if (from[layout[i]] != to[i]) return false;
-    return true;
-  };
-  std::ranges::rotate(layout.begin() + 1, layout.begin() + 2, layout.end());  // 0, 2, 3, 1
-  if (fits()) return layout;
-  std::iota(layout.begin(), layout.end(), std::size_t{0});
-  std::ranges::rotate(layout.begin() + 1, layout.end() - 1, layout.end());  // 0, 3, 1, 2
-  return fits() ? layout : std::vector<std::size_t>();
+  for (const bool to_last : {true, false}) {
+    std::vector<std::size_t> layout = channels_moved(rank, to_last);
+    bool fits = true;
+    for (std::size_t i = 0; i < rank; ++i) fits &= from[layout[i]] == to[i];
+    if (fits) return layout;
+  }
+  return {};
 }
 
 std::vector<std::size_t> permuted_places(std::span<const std::int64_t> dims,

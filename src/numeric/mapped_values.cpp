@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "mapping/frontier.h"
 #include "numeric/paired_inputs.h"
@@ -44,6 +45,7 @@ class Comparison {
     auto pairs = InputPairs::make(main_, a_, b_, options_.given);
     if (!pairs) return pairs.errors();
     coarsest_ = pairs->coarsest_float();
+    rounds_otherwise_ = pairs->round_otherwise();
     is_quantized_ = has_bytes(*main_.a, a_) || has_bytes(*main_.b, b_);
     probes_[0].emplace(*runtime, a_.model, a_.inference, a_.folder);
     probes_[1].emplace(*runtime, b_.model, b_.inference, b_.folder);
@@ -77,12 +79,31 @@ class Comparison {
     return false;
   }
 
+  // Bodies and functions, at any depth, included.
+  static bool is_random(const Model& m, NodeId node) {
+    std::vector<NodeId> open{node};
+    std::set<FunctionId> called;
+    while (!open.empty()) {
+      const NodeId n = open.back();
+      open.pop_back();
+      if (facts_of(m, n).purity == Purity::Random) return true;
+      const auto add = [&](GraphId g) {
+        for (NodeId inner = m.first_node(g); inner; inner = m.next_node(inner)) open.push_back(inner);
+      };
+      for (const Attr& a : m.attrs(n))
+        for (const GraphId g : a.graphs) add(g);
+      if (const FunctionId f = m.op(n).function; f && called.insert(f).second && m.function(f).body)
+        add(m.function(f).body);
+    }
+    return false;
+  }
+
   // What comes of a random operator says nothing.
   std::vector<bool> random_values(std::size_t s) const {
     const Side& of = side(s);
     std::vector<bool> out(of.value_count());
     for (Index i = 0; i < of.size(); ++i) {
-      bool random = !of.op(i).is_transparent && facts_of(of.model(), of.op(i).node).purity == Purity::Random;
+      bool random = !of.op(i).is_transparent && is_random(of.model(), of.op(i).node);
       for (const Index v : of.inputs(i)) random |= v != kNone && out[v];
       for (const Index v : of.outputs(i))
         if (v != kNone) out[v] = random;
@@ -181,16 +202,27 @@ class Comparison {
     return Done{};
   }
 
+  // A value may be there with channels last; not what leaves the graph with the same dims, and not the result
+  // of an operator whose attributes are others: of a Transpose these are the layout.
+  Layouts layouts_of(const Compared& c) const {
+    const mapping::Operator& x = side(0).op(side(0).producer(c.a).op);
+    const mapping::Operator& y = side(1).op(side(1).producer(c.b).op);
+    if (x.type == y.type && x.attributes != y.attributes && x.only_deforms) return Layouts::None;
+    return is_output(c) ? Layouts::OtherDims : Layouts::Channels;
+  }
+
   void compare(Compared& c, const HostValue& x, const HostValue* near, const HostValue& y) {
     double limit = options_.tolerance.value_or(
         is_float(x.dtype) ? std::max(default_tolerance(coarsest_), is_quantized_ ? kQuantized : 0) : 0);
     if (!options_.tolerance && near) {
-      const ValueDifference noise = difference_of(x, *near, limit);
+      const ValueDifference noise = difference_of(x, *near, limit, Layouts::None);
       if (noise.layout.empty() && noise.problem.empty())
-        limit = std::max(limit, std::min(kMostNoise, kNoiseFactor * noise.max_rel));
+        limit = std::max({limit, std::min(kMostNoise, kNoiseFactor * noise.max_rel), 2 * noise.max_rel});
       if (!noise.problem.empty()) limit = 2;  // other extents or NaN after a rounding: nothing is known
     }
-    ValueDifference far = difference_of(x, y, limit);
+    ValueDifference far = difference_of(x, y, limit, layouts_of(c));
+    // What is rounded to integers may fall to the other side where the graphs round otherwise.
+    if (!options_.tolerance && !is_float(x.dtype) && rounds_otherwise_) far.is_comparable = false;
     const bool is_step = !options_.tolerance && is_int(x.dtype) && bits_of(x.dtype) <= 8 && far.max_abs <= 1;
     const bool differs =
         far.is_comparable && ((!far.problem.empty() && limit < 2) || (far.max_rel > limit && !is_step));
@@ -238,8 +270,15 @@ class Comparison {
     out_.compared -= out_.unequal.size();
     if (agree) return;
     const std::vector<ComparedValue> kept = states(is_left_out);
-    for (const std::size_t i : frontier.first) {
-      if (is_left_out[i]) continue;
+    std::vector<std::size_t> first = frontier.first;
+    std::erase_if(first, [&](std::size_t i) { return is_left_out[i]; });
+    // Where pairs cross, each value has one that differs above it in one of the graphs.
+    if (first.empty())
+      for (std::size_t i = 0; i < done_.size(); ++i)
+        if (done_[i].differs && !is_left_out[i] &&
+            (first.empty() || side(0).producer(done_[i].a) < side(0).producer(done_[first.front()].a)))
+          first.assign(1, i);
+    for (const std::size_t i : first) {
       out_.first.push_back({done_[i].a, done_[i].b, done_[i].worst,
                             mapping::region_of(side(0), 0, done_[i].a, kept),
                             mapping::region_of(side(1), 1, done_[i].b, kept)});
@@ -316,7 +355,7 @@ class Comparison {
   const NumericOptions& options_;
   NumericReport out_;
   DType coarsest_ = DType::Undefined;
-  bool is_quantized_ = false;
+  bool is_quantized_ = false, rounds_otherwise_ = false;
   std::array<std::optional<Probe>, 2> probes_;
   std::array<std::vector<std::vector<NamedValue>>, 2> feeds_;
   std::vector<std::vector<NamedValue>> near_;

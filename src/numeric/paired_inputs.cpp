@@ -1,7 +1,9 @@
 #include "numeric/paired_inputs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "numeric/layout.h"
 #include "runtime/compare.h"
@@ -17,14 +19,22 @@ template <class T> void append(std::string& raw, T value) {
   raw.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
+// The nearest number that the type has; 0 for NaN.
+template <class T> T as_integer(double x) {
+  if (std::isnan(x)) return 0;
+  if (x <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
+  if (x >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
+  return static_cast<T>(x);
+}
+
 void append_as(std::string& raw, DType type, double x) {
   switch (type) {
     case DType::Float: return append(raw, static_cast<float>(x));
     case DType::Double: return append(raw, x);
     case DType::Float16: return append(raw, double_to_half(x));
     case DType::BFloat16: return append(raw, float_to_bfloat16(static_cast<float>(x)));
-    case DType::Int32: return append(raw, static_cast<std::int32_t>(x));
-    case DType::Int64: return append(raw, static_cast<std::int64_t>(x));
+    case DType::Int32: return append(raw, as_integer<std::int32_t>(x));
+    case DType::Int64: return append(raw, as_integer<std::int64_t>(x));
     default: return;
   }
 }
@@ -148,6 +158,10 @@ std::vector<Binding> InputPairs::bindings() const {
   return out;
 }
 
+bool InputPairs::round_otherwise() const {
+  return graphopt::coarsest_float(plan_) != graphopt::coarsest_float(plan_b_);
+}
+
 DType InputPairs::coarsest_float() const {
   const DType of_a = graphopt::coarsest_float(plan_), of_b = graphopt::coarsest_float(plan_b_);
   return unit_at_one(of_a) >= unit_at_one(of_b) ? of_a : of_b;
@@ -164,7 +178,7 @@ std::optional<PairedInputs> InputPairs::draw(const Binding& binding, std::uint64
     if (link != links_.end()) {
       // Both get numbers that the coarser type has.
       HostValue of_b = as_type(input.value, link->dtype);
-      input.value = as_type(of_b, input.value.dtype);
+      if (is_written(input.value.dtype)) input.value = as_type(of_b, input.value.dtype);
       of_b = as_type(input.value, link->dtype);
       out.b.push_back({link->b, permuted(of_b, link->layout)});
     }

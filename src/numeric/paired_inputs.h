@@ -23,6 +23,7 @@ class InputPairs {
   // Returns nothing where inputs cannot be made with these sizes.
   std::optional<PairedInputs> draw(const Binding& binding, std::uint64_t seed, DType coarsest) const;
   DType coarsest_float() const;  // of both models
+  bool round_otherwise() const;  // the coarsest types of the two differ
 
  private:
   struct Link {

@@ -57,6 +57,8 @@ bool is_order_free(const OpFacts& facts) {
 
 bool flattens(OpKind kind) { return kind == OpKind::Concat; }
 
+bool reads_only_dims(OpKind kind) { return kind == OpKind::Shape || kind == OpKind::Size; }
+
 bool combines_operands(const OpFacts& facts) {
   return facts.cls == OpClass::Nary || family_of(facts.kind) == OpKind::MatMul ||
          facts.kind == OpKind::Where || facts.kind == OpKind::Gather;

@@ -22,6 +22,9 @@ bool is_order_free(const OpFacts& facts);
 // one operator: a Concat of a Concat.
 bool flattens(OpKind kind);
 
+// Returns whether the results say nothing of the elements that are read.
+bool reads_only_dims(OpKind kind);
+
 // Returns whether the operator combines operands, of which one may be a constant in one graph (a bias) and
 // computed in another place (a residual): a hint that the two are not each other's counterpart.
 bool combines_operands(const OpFacts& facts);

@@ -76,6 +76,17 @@ TEST(Frontier, NothingAboveAFirstOneDiffers) {
   EXPECT_EQ(other.taken_back, "");
 }
 
+// A mask that both layers read: the first one shows that it does no harm.
+TEST(Frontier, WhatDoesNoHarmIsTakenBack) {
+  const Case layers(R"(
+g (float[2] x, float[2] z) => (float[2] e) {
+  m = Neg (z)  a = Add (x, m)  b = Relu (a)  c = Sin (b)  d = Add (c, m)  e = Relu (d)
+})");
+  const auto found = layers.found({{'m', '-'}, {'a', '-'}, {'b', '+'}, {'c', '-'}, {'d', '-'}, {'e', '-'}});
+  EXPECT_EQ(found.first, "c");
+  EXPECT_EQ(found.taken_back, "ma");
+}
+
 TEST(Frontier, TwoFaultsAreTwoFirstOnes) {
   const Case fork("g (float[2] x) => (float[2] d) { a = Relu (x) b = Sin (a) c = Cos (a) d = Add (b, c) }");
   EXPECT_EQ(fork.found({{'a', '+'}, {'b', '-'}, {'c', '-'}, {'d', '-'}}).first, "bc");

@@ -39,50 +39,54 @@ HostValue halves(std::vector<std::int64_t> dims, const std::vector<double>& numb
 }
 
 TEST(ValueDifference, IsRelativeToTheLargestMagnitude) {
-  const ValueDifference d = difference_of(floats({3}, {1, -4, 0}), floats({3}, {1, -4.5, 0.25}), 0);
+  const ValueDifference d =
+      difference_of(floats({3}, {1, -4, 0}), floats({3}, {1, -4.5, 0.25}), 0, Layouts::Channels);
   EXPECT_EQ(d.max_abs, 0.5);
   EXPECT_EQ(d.max_rel, 0.125);
   EXPECT_LT(d.cosine, 1);
-  EXPECT_EQ(difference_of(floats({2}, {0, 0}), floats({2}, {0, 0}), 0).max_rel, 0);
-  EXPECT_EQ(difference_of(floats({2}, {0, 0}), floats({2}, {0, 0}), 0).cosine, 1);
-  EXPECT_GT(difference_of(floats({2}, {0, 0}), floats({2}, {0, 1e-20}), 0).max_rel, 1);
+  EXPECT_EQ(difference_of(floats({2}, {0, 0}), floats({2}, {0, 0}), 0, Layouts::Channels).max_rel, 0);
+  EXPECT_EQ(difference_of(floats({2}, {0, 0}), floats({2}, {0, 0}), 0, Layouts::Channels).cosine, 1);
+  EXPECT_GT(difference_of(floats({2}, {0, 0}), floats({2}, {0, 1e-20}), 0, Layouts::Channels).max_rel, 1);
 }
 
 // Divided by 3e38, a difference of the other elements would vanish.
 TEST(ValueDifference, AMaskHidesNothing) {
   const HostValue a = floats({4}, {1, 2, -3e38, 1}), b = floats({4}, {1, 2.5, -3e38, 1});
-  EXPECT_EQ(difference_of(a, b, 0).max_rel, 0.25);
-  EXPECT_LT(difference_of(a, floats({4}, {1, 2, -2.9999e38, 1}), 0).max_rel, 1e-4);
+  EXPECT_EQ(difference_of(a, b, 0, Layouts::Channels).max_rel, 0.25);
+  EXPECT_LT(difference_of(a, floats({4}, {1, 2, -2.9999e38, 1}), 0, Layouts::Channels).max_rel, 1e-4);
 }
 
 TEST(ValueDifference, NaNAndInfinitiesHavePlaces) {
   const HostValue a = floats({3}, {kNaN, kInf, 1});
-  EXPECT_EQ(difference_of(a, a, 0).problem, "");
-  EXPECT_NE(difference_of(a, floats({3}, {kNaN, -kInf, 1}), 0).problem, "");
-  EXPECT_NE(difference_of(a, floats({3}, {1, kInf, kNaN}), 0).problem, "");
+  EXPECT_EQ(difference_of(a, a, 0, Layouts::Channels).problem, "");
+  EXPECT_NE(difference_of(a, floats({3}, {kNaN, -kInf, 1}), 0, Layouts::Channels).problem, "");
+  EXPECT_NE(difference_of(a, floats({3}, {1, kInf, kNaN}), 0, Layouts::Channels).problem, "");
 }
 
 TEST(ValueDifference, GoesThroughTypes) {
-  const ValueDifference d = difference_of(floats({2}, {0.1, 1}), halves({2}, {0.1, 1}), 1e-3);
+  const ValueDifference d =
+      difference_of(floats({2}, {0.1, 1}), halves({2}, {0.1, 1}), 1e-3, Layouts::Channels);
   EXPECT_TRUE(d.is_comparable);
   EXPECT_GT(d.max_abs, 0);
   EXPECT_LT(d.max_rel, 1e-3);
   HostValue text;
   text.kind = HostValue::Kind::Tensor;
   text.dtype = DType::String;
-  EXPECT_FALSE(difference_of(text, text, 0).is_comparable);
+  EXPECT_FALSE(difference_of(text, text, 0, Layouts::Channels).is_comparable);
 }
 
 TEST(ValueDifference, GoesThroughLayouts) {
   // [1,2,2,3] with channels first, [1,2,3,2] with channels last.
   const HostValue first = floats({1, 2, 2, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
   const HostValue last = floats({1, 2, 3, 2}, {1, 7, 2, 8, 3, 9, 4, 10, 5, 11, 6, 12});
-  const ValueDifference d = difference_of(first, last, 0);
+  const ValueDifference d = difference_of(first, last, 0, Layouts::Channels);
   EXPECT_EQ(d.max_abs, 0);
   EXPECT_EQ(d.layout, (std::vector<std::size_t>{0, 2, 3, 1}));
   // Other dims with the same elements in the same order have none.
-  EXPECT_TRUE(difference_of(first, floats({12}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}), 0).layout.empty());
-  EXPECT_NE(difference_of(first, floats({11}, std::vector<double>(11, 1)), 0).problem, "");
+  EXPECT_TRUE(
+      difference_of(first, floats({12}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}), 0, Layouts::Channels)
+          .layout.empty());
+  EXPECT_NE(difference_of(first, floats({11}, std::vector<double>(11, 1)), 0, Layouts::Channels).problem, "");
 }
 
 TEST(Layouts, AreThoseOfChannels) {
