@@ -18,6 +18,7 @@
 #include "numeric/layout.h"
 #include "numeric/mapped_values.h"
 #include "runtime/given_inputs.h"
+#include "shapes/bind.h"
 #include "support/json_text.h"
 
 namespace graphopt {
@@ -148,10 +149,28 @@ class Telling {
     return out;
   }
 
+  // Inference numbers the dims that it does not know as it meets them, in the order of the file: they are
+  // "?".
+  static std::string type_of(const Half& half, ValueId v, const std::set<DimId>& known) {
+    const Type& type = half.inference->type_of(v);
+    if (type.kind != TypeKind::Tensor || !type.has_rank)
+      return type_text(half.model, half.inference->type(v));
+    std::string out = std::string(dtype_name(type.elem)) + "[";
+    for (std::size_t i = 0; i < type.dims.size(); ++i) {
+      const DimId d = type.dims[i];
+      const bool is_known = d && std::ranges::all_of(half.model.dims.symbols_of(d),
+                                                     [&](DimId symbol) { return known.contains(symbol); });
+      out += (i == 0 ? "" : ",") + (is_known ? half.model.dims.print(d) : "?");
+    }
+    return out + "]";
+  }
+
   void graph(std::size_t s) {
     MapReport::Graph& out = graph_of(s);
     const Half& half = *halves_[s];
     out.file = half.model.file;
+    const std::vector<DimId> symbols = input_symbols(half.model);
+    const std::set<DimId> known(symbols.begin(), symbols.end());
     out.network = NetworkIds(half.model).network(StatedTypes(half.model, {}));
     for (std::size_t i = 0; i < mapping_.scopes.size(); ++i) {
       const mapping::Side& x = side(mapping_.scopes[i], s);
@@ -163,8 +182,7 @@ class Telling {
         const NodeId n = x.op(k).node;
         const ValueId result = half.model.output_count(n) == 0 ? ValueId() : half.model.output(n, 0);
         out.nodes.push_back({op(s, i, k), operator_name(half.model, half.model.node(n).op),
-                             result ? type_text(half.model, half.inference->type(result)) : "",
-                             x.op(k).depth});
+                             result ? type_of(half, result, known) : "", x.op(k).depth});
       }
     }
   }

@@ -22,8 +22,9 @@ using mapping::kSides;
 using mapping::Scope;
 using mapping::Side;
 
-constexpr std::uint64_t kPortion = std::uint64_t{128} << 20;  // bytes of values of both graphs at once
+constexpr std::uint64_t kPortion = std::uint64_t{512} << 20;  // bytes of values of both graphs at once
 constexpr double kNoiseFactor = 10, kMostNoise = 0.05;
+constexpr double kOtherwise = 3;
 constexpr double kQuantized = 0.02;  // models with values of 8 bits: a step more or less changes what follows
 
 struct Compared {
@@ -212,8 +213,10 @@ class Comparison {
   }
 
   void compare(Compared& c, const HostValue& x, const HostValue* near, const HostValue& y) {
+    // One graph rounds at each operator to what the other one does not: more than two runs of one would.
+    const double by_type = default_tolerance(coarsest_) * (rounds_otherwise_ ? kOtherwise : 1);
     double limit = options_.tolerance.value_or(
-        is_float(x.dtype) ? std::max(default_tolerance(coarsest_), is_quantized_ ? kQuantized : 0) : 0);
+        is_float(x.dtype) ? std::max(by_type, is_quantized_ ? kQuantized : 0) : 0);
     if (!options_.tolerance && near) {
       const ValueDifference noise = difference_of(x, *near, limit, Layouts::None);
       if (noise.layout.empty() && noise.problem.empty())
