@@ -36,8 +36,8 @@ RELATED = [  # models of different kinds that share most of what they are
     {"tv_resnet18", "qdq_resnet", "tv_retinanet_head"},
     {"hf_bert", "hf_bert_dynamo", "fp16_bert", "ort_bert_contrib"},
 ]
-# Of the operators of the optimized model. In rec_feature_split a third of 15 was moved in front of a Split, and
-# has no counterpart.
+# Of the operators of the optimized model. In rec_feature_split a third of 15 was moved in front of a Split,
+# and has no counterpart.
 MAPPED = 0.65
 
 
