@@ -6,6 +6,7 @@
 // `decode`.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,7 +23,7 @@ using Bytes = std::string_view;  // a view of bytes whose owner outlives it
 
 struct Hash128 {
   std::uint64_t low = 0, high = 0;
-  friend bool operator==(const Hash128&, const Hash128&) = default;
+  friend auto operator<=>(const Hash128&, const Hash128&) = default;
 };
 
 // A payload that is not in raw form yet.

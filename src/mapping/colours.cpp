@@ -43,29 +43,31 @@ class Colouring {
   }
 
  private:
-  Index colour(const Colours& before, std::size_t s, Index op) const {
-    return m_.is_matched(s, op) ? labels_.of(Key(KeyKind::Pair).add(m_.pair(s, op))) : before[s][op];
+  // An operator that has its counterpart looks like nothing else.
+  Hash128 colour(const Colours& before, std::size_t s, Index op) const {
+    return m_.is_matched(s, op) ? Key(KeyKind::Pair).add(m_.pair(s, op)).hash()
+                                : Key(KeyKind::Colour).add(before[s][op]).hash();
   }
 
-  Index operand(const Colours& before, std::size_t s, Index value) const {
-    if (value == kNone) return labels_.of(Key(KeyKind::Absent));
+  Hash128 operand(const Colours& before, std::size_t s, Index value) const {
+    if (value == kNone) return Key(KeyKind::Absent).hash();
     const Side& side = m_.side(s);
     const Index v = view_.source(s, value, true);
-    if (side.constant(v)) return labels_.of(Key(KeyKind::ConstantOperand));
-    if (!side.is_computed(v)) return labels_.of(Key(KeyKind::InputOperand).add(ends_.input[s][v]));
+    if (side.constant(v)) return Key(KeyKind::ConstantOperand).hash();
+    if (!side.is_computed(v)) return Key(KeyKind::InputOperand).add(ends_.input[s][v]).hash();
     const Use by = side.producer(v);
-    return labels_.of(Key(KeyKind::Round).add(colour(before, s, by.op)).add(by.slot));
+    return Key(KeyKind::Round).add(colour(before, s, by.op)).add(by.slot).hash();
   }
 
   Index next(const Colours& before, std::size_t s, Index op) const {
     const Side& side = m_.side(s);
     Key key(KeyKind::Round);
     key.add(before[s][op]);
-    std::vector<Index> operands;
+    std::vector<Hash128> operands;
     for (const Index v : side.flat_inputs(op)) operands.push_back(operand(before, s, v));
     if (side.op(op).commutes) std::ranges::sort(operands);
-    for (const Index x : operands) key.add(x);
-    std::vector<std::pair<Index, Index>> readers;
+    for (const Hash128& x : operands) key.add(x);
+    std::vector<std::pair<Hash128, Index>> readers;
     for (const Index v : side.outputs(op)) {
       if (v == kNone) continue;
       key.add(ends_.output[s][v]);

@@ -1,7 +1,9 @@
 #include "mapping/labels.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <utility>
 
 namespace graphopt::mapping {
 
@@ -15,6 +17,14 @@ Key& Key::add(std::string_view text) {
     text.remove_prefix(count);
   }
   return *this;
+}
+
+void Labels::grow() {
+  const std::vector<Slot> before = std::move(slots_);
+  slots_.assign(std::max<std::size_t>(1024, 2 * before.size()), {});
+  shift_ = 64 - std::countr_zero(slots_.size());
+  for (const Slot& slot : before)
+    if (slot.number != kNone) find(slot.hash) = slot;
 }
 
 }  // namespace graphopt::mapping

@@ -3,14 +3,16 @@
 //
 // Problem: colours and value numbers are tuples of tuples; to keep them whole costs more than the graph.
 // Method: a key is a hash of 128 bits over its words, and gets the next number when it is met first. Of 10^9
-// keys two would have one hash with a chance below 10^-20.
+// keys two would have one hash with a chance below 10^-20. The table is flat, since half the time of mapping
+// large graphs went into looking for numbers: one probe is one line of the cache most of the time. A key that
+// only goes into another key needs no number: its hash is added.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <unordered_map>
+#include <vector>
 
 #include "ir/tensor.h"
 #include "support/hash_chains.h"
@@ -31,7 +33,7 @@ enum class KeyKind : std::uint64_t {
   // Of value numbers:
   Forward, Backward, Both, Nothing, Made, Constant, Input,
   // Of colours:
-  First, Round, Pair, ConstantOperand, InputOperand, Absent,
+  First, Round, Colour, Pair, ConstantOperand, InputOperand, Absent,
   // Of readers that are known, and of constants that say which they are:
   OutputReader, PairReader, StrongConstant, Name,
   // clang-format on
@@ -49,6 +51,7 @@ class Key {
     return *this;
   }
   Key& add(std::string_view text);
+  Key& add(const Hash128& h) { return add(h.low).add(h.high); }
   Hash128 hash() const { return {low_, high_}; }
 
  private:
@@ -62,12 +65,31 @@ struct LowHash {
 class Labels {
  public:
   Index of(const Hash128& hash) {
-    return numbers_.try_emplace(hash, static_cast<Index>(numbers_.size())).first->second;
+    if (2 * count_ >= slots_.size()) grow();
+    Slot& slot = find(hash);
+    if (slot.number == kNone) slot = {hash, count_++};
+    return slot.number;
   }
   Index of(const Key& key) { return of(key.hash()); }
 
  private:
-  std::unordered_map<Hash128, Index, LowHash> numbers_;
+  struct Slot {
+    Hash128 hash;
+    Index number = kNone;
+  };
+
+  // The slot of that hash, or the free one where it belongs. The highest bits of a product are the best
+  // mixed.
+  Slot& find(const Hash128& hash) {
+    std::size_t at = static_cast<std::size_t>(hash.low >> shift_);
+    while (slots_[at].number != kNone && slots_[at].hash != hash) at = (at + 1) & (slots_.size() - 1);
+    return slots_[at];
+  }
+  void grow();
+
+  std::vector<Slot> slots_;  // a power of two of them, at most half of them taken
+  int shift_ = 64;
+  Index count_ = 0;
 };
 
 }  // namespace graphopt::mapping

@@ -51,14 +51,14 @@ class Numbering {
     return key;
   }
 
-  Index operand(std::size_t s, Index value) const {
-    if (value == kNone) return labels_.of(Key(KeyKind::Nothing));
+  Hash128 operand(std::size_t s, Index value) const {
+    if (value == kNone) return Key(KeyKind::Nothing).hash();
     const Side& side = m_.side(s);
     const Index v = view_.source(s, value, false);
-    if (const Constant* c = side.constant(v)) return labels_.of(Key(KeyKind::Constant).add(label(*c)));
-    if (!side.is_computed(v)) return labels_.of(Key(KeyKind::Input).add(ends_.input[s][v]).add(s_of(s, v)));
+    if (const Constant* c = side.constant(v)) return Key(KeyKind::Constant).add(label(*c)).hash();
+    if (!side.is_computed(v)) return Key(KeyKind::Input).add(ends_.input[s][v]).add(s_of(s, v)).hash();
     const Use by = side.producer(v);
-    return labels_.of(Key(KeyKind::Made).add(out_.forward[s][by.op]).add(by.slot));
+    return Key(KeyKind::Made).add(out_.forward[s][by.op]).add(by.slot).hash();
   }
   // Values from outside of the graph that are no inputs of it: none is another one's counterpart.
   std::uint64_t s_of(std::size_t s, Index v) const {
@@ -67,11 +67,11 @@ class Numbering {
 
   Index forward(std::size_t s, Index op) const {
     const Operator& o = m_.side(s).op(op);
-    std::vector<Index> operands;
+    std::vector<Hash128> operands;
     for (const Index v : m_.side(s).flat_inputs(op)) operands.push_back(operand(s, v));
     if (o.commutes) std::ranges::sort(operands);
     Key key = begin(KeyKind::Forward, s, op);
-    for (const Index x : operands) key.add(x);
+    for (const Hash128& x : operands) key.add(x);
     return labels_.of(key);
   }
 
