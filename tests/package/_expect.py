@@ -1,5 +1,9 @@
 """What the tests of the package expect."""
 
+import os
+
+from lib.cases import run_cases
+
 
 def expect(condition, *what):
     if not condition:
@@ -15,3 +19,10 @@ def raised(kind, call, *parts):
             expect(part in str(error), f"'{part}' is not in: {error}")
         return error
     raise AssertionError(f"no {kind.__name__}")
+
+
+def run_with_binary(cases, binary):
+    """run_cases, where the module calls this binary, and no runtime that the caller's environment names."""
+    os.environ.pop("GRAPHOPT_ORT", None)
+    os.environ["GRAPHOPT_BINARY"] = os.path.abspath(binary)
+    return run_cases(cases, os.path.abspath(binary))

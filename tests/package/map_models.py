@@ -20,8 +20,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(TOP / "python"), str(TOP / "tests")]
 
 import graphopt  # noqa: E402
-from _expect import expect, raised  # noqa: E402
-from lib.cases import run_cases  # noqa: E402
+from _expect import expect, raised, run_with_binary  # noqa: E402
 
 # One model twice: Gemm is MatMul and Add in B, which has other names.
 A = """<ir_version: 8, opset_import: ["" : 17]>
@@ -188,11 +187,5 @@ def test_mistakes(binary, folder):
     raised(TypeError, lambda: graphopt.map(a, 3), "a model is a path")
 
 
-def main():
-    os.environ.pop("GRAPHOPT_ORT", None)
-    os.environ["GRAPHOPT_BINARY"] = os.path.abspath(sys.argv[1])
-    return run_cases(globals(), os.path.abspath(sys.argv[1]))
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_with_binary(globals(), sys.argv[1]))

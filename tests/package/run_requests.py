@@ -26,8 +26,7 @@ sys.path[:0] = [str(TOP / "python"), str(TOP / "tests")]
 
 import graphopt  # noqa: E402
 from graphopt import _run  # noqa: E402
-from _expect import expect, raised  # noqa: E402
-from lib.cases import run_cases  # noqa: E402
+from _expect import expect, raised, run_with_binary  # noqa: E402
 from lib.profiles import profile  # noqa: E402
 
 # Four parts: Sin and Cos are on the host.
@@ -359,11 +358,5 @@ def test_the_page(binary, folder):
     expect(done.stdout.startswith("(2, 4) "), done.stdout)
 
 
-def main():
-    os.environ.pop("GRAPHOPT_ORT", None)
-    os.environ["GRAPHOPT_BINARY"] = os.path.abspath(sys.argv[1])
-    return run_cases(globals(), os.path.abspath(sys.argv[1]))
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_with_binary(globals(), sys.argv[1]))
