@@ -1,31 +1,19 @@
 // Which operator of one model became which operator of another: what `graphopt map` tells.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "graphopt/error.h"
+#include "graphopt/map_enums.h"
 #include "graphopt/optimize.h"
 #include "graphopt/stages/load.h"
-#include "graphopt/words.h"
 
 namespace graphopt {
-
-enum class MapMethod : std::uint8_t {
-  Sparse,   // near-linear: evidence of all kinds, and groups
-  Literal,  // pairs by footprint matrices (src/mapping/literal.h), for comparison
-};
-
-template <> struct Words<MapMethod> {
-  static constexpr std::string_view plural = "methods";
-  static constexpr std::array<std::string_view, 2> all = {"sparse", "literal"};
-};
 
 struct MapOptions {
   std::string first, second;  // files; one of them may be "-", stdin
@@ -45,20 +33,6 @@ struct MapOptions {
   std::vector<std::string> inputs;  // as CheckStage::Options::inputs, for inputs of A or of B
   std::uint64_t seeds = 1;          // sets of inputs that are drawn
   std::string ort;                  // as CheckStage::Options::ort
-};
-
-enum class MapGroupKind : std::uint8_t {
-  Fused,       // several operators of A are one of B
-  Decomposed,  // one operator of A is several of B
-  Rewritten,   // several are several, or one is one of another kind
-  OnlyInA,
-  OnlyInB,
-};
-
-template <> struct Words<MapGroupKind> {
-  static constexpr std::string_view plural = "kinds of groups";
-  static constexpr std::array<std::string_view, 5> all = {"fused", "decomposed", "rewritten", "only_in_a",
-                                                          "only_in_b"};
 };
 
 // Operators are named by their first result that has a name; in bodies by OWNER/ATTRIBUTE/RESULT, and in

@@ -233,10 +233,8 @@ class Telling {
       out.confidence = p.confidence;
       out.raw = p.raw;
       out.why = word(p.why);
-      const auto of_a = of.a->outputs(p.a), of_b = of.b->outputs(p.b);
-      for (std::size_t k = 0; k < std::min(of_a.size(), of_b.size()); ++k)
-        if (of_a[k] != kNone && of_b[k] != kNone && of.mates[of_a[k]] == of_b[k])
-          out.values.push_back(value(scope, of_a[k], of_b[k]));
+      for (const auto& [x, y] : mapping::results_by_slot(*of.a, p.a, *of.b, p.b))
+        if (of.mates[x] == y) out.values.push_back(value(scope, x, y));
     }
   }
 
@@ -246,7 +244,7 @@ class Telling {
       MapReport::Group& out = out_.groups.emplace_back();
       out.a = ops(0, scope, g.a);
       out.b = ops(1, scope, g.b);
-      out.kind = static_cast<MapGroupKind>(g.kind);
+      out.kind = g.kind;
       if (g.value_a != kNone && g.value_b != kNone) out.value = value(scope, g.value_a, g.value_b);
       out.why = word(g.tie);
     }
@@ -323,15 +321,13 @@ Mapping map_halves(const Half& a, const Half& b, const mapping::MapOptions& how)
   return mapping::map_graphs(a.model, *a.inference, b.model, *b.inference, how);
 }
 
-Result<NumericReport> compare_numbers(const Mapping& mapping, const MapOptions& options, const Half& a,
-                                      const Half& b) {
-  Result<GivenInputs> given = read_given_inputs(options.inputs, "--input");
-  if (!given) return given.errors();
+Result<NumericReport> compare_numbers(const Mapping& mapping, const MapOptions& options,
+                                      const GivenInputs& given, const Half& a, const Half& b) {
   return compare_mapped(mapping.scopes[0], {a.model, *a.inference, data_folder(options.first)},
                         {b.model, *b.inference, data_folder(options.second)},
                         {.bisect = options.bisect && !options.numeric,
                          .tolerance = options.tolerance,
-                         .given = *std::move(given),
+                         .given = given,
                          .seeds = options.seeds,
                          .ort = options.ort});
 }
@@ -343,7 +339,7 @@ Result<MapReport> map_files(const MapOptions& options, Observer& observer) {
   if (!b) return b.errors();
   auto given = read_pairs(options, **a, **b);
   if (!given) return given.errors();
-  mapping::MapOptions how = {.method = static_cast<mapping::MapMethod>(options.method),
+  mapping::MapOptions how = {.method = options.method,
                              .rounds = static_cast<std::size_t>(options.rounds),
                              .weights = options.weights,
                              .names = options.names,
@@ -362,7 +358,9 @@ Result<MapReport> map_files(const MapOptions& options, Observer& observer) {
   if (!mapping.refused.empty()) return refusals(mapping, options, *given, **a, **b);
   std::optional<NumericReport> numbers;
   if ((options.numeric || options.bisect) && mapping.is_one_model) {
-    auto compared = compare_numbers(mapping, options, **a, **b);
+    const Result<GivenInputs> inputs = read_given_inputs(options.inputs, "--input");
+    if (!inputs) return inputs.errors();
+    auto compared = compare_numbers(mapping, options, *inputs, **a, **b);
     if (!compared) return compared.errors();
     numbers = *std::move(compared);
     // What the numbers say changes the map, and the map what is compared.
@@ -371,7 +369,7 @@ Result<MapReport> map_files(const MapOptions& options, Observer& observer) {
       how.unequal = numbers->unequal;
       how.is_one_model = true;  // numbers do not take that back
       mapping = map_halves(**a, **b, how);
-      compared = compare_numbers(mapping, options, **a, **b);
+      compared = compare_numbers(mapping, options, *inputs, **a, **b);
       if (!compared) return compared.errors();
       numbers = *std::move(compared);
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 
 namespace graphopt::mapping {
 namespace {
@@ -45,9 +46,9 @@ class Grouping {
       if (!a().is_computed(x) && mates_[0][x] == y) values.push_back(x);
     for (const Index v : values) add_group(v, mates_[0][v]);
     for (Index i = 0; i < a().size(); ++i)
-      if (!is_in_group_[0][i]) out_.push_back({{i}, {}, GroupKind::OnlyInA, kNone, kNone, Tie::None});
+      if (!is_in_group_[0][i]) out_.push_back({{i}, {}, MapGroupKind::OnlyInA, kNone, kNone, Tie::None});
     for (Index j = 0; j < b().size(); ++j)
-      if (!is_in_group_[1][j]) out_.push_back({{}, {j}, GroupKind::OnlyInB, kNone, kNone, Tie::None});
+      if (!is_in_group_[1][j]) out_.push_back({{}, {j}, MapGroupKind::OnlyInB, kNone, kNone, Tie::None});
     return {std::move(out_), std::move(mates_[0])};
   }
 
@@ -67,9 +68,8 @@ class Grouping {
     for (Index i = 0; i < a().size(); ++i) {
       const Index j = m_.mate(0, i);
       if (j == kNone || is_unchanged(m_, i, j) != unchanged) continue;
-      const auto of_a = a().outputs(i), of_b = b().outputs(j);
-      for (std::size_t k = 0; k < std::min(of_a.size(), of_b.size()); ++k)
-        tie(of_a[k], of_b[k], unchanged ? Tie::Unchanged : Tie::Results);
+      for (const auto& [x, y] : results_by_slot(a(), i, b(), j))
+        tie(x, y, unchanged ? Tie::Unchanged : Tie::Results);
     }
   }
 
@@ -96,17 +96,27 @@ class Grouping {
 
   // Keeps of the operands of two operators, whose order says nothing, those that come from one pair each.
   void by_origin(std::vector<Index>& of_a, std::vector<Index>& of_b) const {
+    struct Found {
+      std::array<std::size_t, 2> count = {};
+      std::array<Index, 2> value = {};
+    };
+    std::unordered_map<Index, Found> all;
+    const auto find = [&](std::size_t s, const std::vector<Index>& values) {
+      for (const Index v : values) {
+        Found& found = all[origin(s, v)];
+        ++found.count[s];
+        found.value[s] = v;
+      }
+    };
+    find(0, of_a);
+    find(1, of_b);
     std::vector<Index> kept_a, kept_b;
     for (const Index v : of_a) {
       const Index from = origin(0, v);
-      const auto is_it = [&](std::size_t s) {
-        return [this, from, s](Index w) { return origin(s, w) == from; };
-      };
-      if (from == kNone || std::ranges::count_if(of_a, is_it(0)) != 1 ||
-          std::ranges::count_if(of_b, is_it(1)) != 1)
-        continue;
+      const Found& found = all.at(from);
+      if (from == kNone || found.count != std::array<std::size_t, 2>{1, 1}) continue;
       kept_a.push_back(v);
-      kept_b.push_back(*std::ranges::find_if(of_b, is_it(1)));
+      kept_b.push_back(found.value[1]);
     }
     of_a = std::move(kept_a);
     of_b = std::move(kept_b);
@@ -202,9 +212,9 @@ class Grouping {
   }
 
   void emit(const std::vector<Index>& of_a, const std::vector<Index>& of_b, Index x, Index y) {
-    const GroupKind kind = of_a.size() > 1 && of_b.size() == 1   ? GroupKind::Fused
-                           : of_a.size() == 1 && of_b.size() > 1 ? GroupKind::Decomposed
-                                                                 : GroupKind::Rewritten;
+    const MapGroupKind kind = of_a.size() > 1 && of_b.size() == 1   ? MapGroupKind::Fused
+                              : of_a.size() == 1 && of_b.size() > 1 ? MapGroupKind::Decomposed
+                                                                    : MapGroupKind::Rewritten;
     // An operator with several results ends one group.
     if (!out_.empty() && out_.back().a == of_a && out_.back().b == of_b) return;
     out_.push_back({of_a, of_b, kind, x, y, ties_[x]});

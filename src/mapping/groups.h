@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "graphopt/map_enums.h"
 #include "graphopt/words.h"
 #include "mapping/ends.h"
 #include "mapping/matching.h"
@@ -22,14 +23,12 @@
 
 namespace graphopt::mapping {
 
-enum class GroupKind : std::uint8_t { Fused, Decomposed, Rewritten, OnlyInA, OnlyInB };
-
 // Why the values that end a group correspond.
 enum class Tie : std::uint8_t { None, Ends, Values, Unchanged, Operands, Results };
 
 struct Group {
   std::vector<Index> a, b;  // operators, ascending
-  GroupKind kind = GroupKind::Rewritten;
+  MapGroupKind kind = MapGroupKind::Rewritten;
   // The values that correspond and end it, of A and of B; kNone: it is in one graph alone.
   Index value_a = kNone, value_b = kNone;
   Tie tie = Tie::None;
@@ -55,12 +54,6 @@ bool is_unchanged(const Matching& m, Index a, Index b);
 }  // namespace graphopt::mapping
 
 namespace graphopt {
-
-template <> struct Words<mapping::GroupKind> {
-  static constexpr std::string_view plural = "kinds of groups";
-  static constexpr std::array<std::string_view, 5> all = {"fused", "decomposed", "rewritten", "only_in_a",
-                                                          "only_in_b"};
-};
 
 template <> struct Words<mapping::Tie> {
   static constexpr std::string_view plural = "reasons of groups";

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "graphopt/map_enums.h"
 #include "infer/infer.h"
 #include "ir/model.h"
 #include "mapping/ends.h"
@@ -26,8 +27,6 @@ namespace graphopt::mapping {
 struct GivenPair {
   NodeId a, b;
 };
-
-enum class MapMethod : std::uint8_t { Sparse, Literal };
 
 struct MapOptions {
   MapMethod method = MapMethod::Sparse;

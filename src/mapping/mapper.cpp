@@ -131,7 +131,6 @@ class Mapper {
   // The pairs in the order of A's operators. What twins make unsure is said: the order of operands without
   // meaning was all that chose between them.
   std::vector<Pair> pairs() {
-    constexpr double kMostUnsure = 0.6;
     for (const Pair& p : matching_.pairs())
       if (p.why == Why::Given || p.why == Why::Values || have_one_name(p)) matching_.set_known(p.a, p.b);
     const auto twins = count_twins(matching_, view_, ends_, weights_, labels_);
@@ -139,7 +138,7 @@ class Mapper {
     for (Pair& p : out) {
       const Twins &of_a = twins[0][p.a], &of_b = twins[1][p.b];
       if (std::max(of_a.operators, of_b.operators) < 2) continue;
-      p.confidence = std::min({p.confidence, kMostUnsure, 1.0 / std::max(of_a.values, of_b.values)});
+      p.confidence = std::min(p.confidence, 1.0 / std::max(of_a.values, of_b.values));
       p.why = Why::Ambiguous;
     }
     for (Pair& p : out) {
@@ -324,9 +323,7 @@ void map_scope_literally(Scope& scope, const MapOptions& options) {
   scope.advice = std::move(found.advice);
   scope.mates.assign(scope.a->value_count(), kNone);
   for (const Pair& p : scope.pairs) {
-    const auto of_a = scope.a->outputs(p.a), of_b = scope.b->outputs(p.b);
-    for (std::size_t k = 0; k < std::min(of_a.size(), of_b.size()); ++k)
-      if (of_a[k] != kNone && of_b[k] != kNone) scope.mates[of_a[k]] = of_b[k];
+    for (const auto& [x, y] : results_by_slot(*scope.a, p.a, *scope.b, p.b)) scope.mates[x] = y;
   }
 }
 

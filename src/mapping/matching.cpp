@@ -13,6 +13,14 @@ bool Matching::add(Index a, Index b, double confidence, Why why) {
   return true;
 }
 
+std::vector<std::pair<Index, Index>> results_by_slot(const Side& a, Index of_a, const Side& b, Index of_b) {
+  std::vector<std::pair<Index, Index>> out;
+  const auto xs = a.outputs(of_a), ys = b.outputs(of_b);
+  for (std::size_t k = 0; k < std::min(xs.size(), ys.size()); ++k)
+    if (xs[k] != kNone && ys[k] != kNone) out.emplace_back(xs[k], ys[k]);
+  return out;
+}
+
 Seeds match_unique(Matching& m, const std::array<std::vector<Index>, 2>& keys, double confidence, Why why) {
   Index most = 0;
   for (const auto& of_side : keys)

@@ -82,6 +82,9 @@ class Matching {
   std::array<std::unordered_set<Index>, 2> known_;
 };
 
+// The results of two operators at equal slots, where both are there: of A and of B.
+std::vector<std::pair<Index, Index>> results_by_slot(const Side& a, Index of_a, const Side& b, Index of_b);
+
 // Pairs that are seeds of others: operators of A and B.
 using Seeds = std::vector<std::pair<Index, Index>>;
 
