@@ -339,7 +339,7 @@ def measure(a, bench, count, draw, target):
     if not a.drawn:
         for k, (name, array) in enumerate(bench.feeds.items()):
             files[name] = f"{target}.{k}.npy"
-            np.save(files[name], array)
+            np.save(files[name], array.astype(str) if array.dtype == object else array)  # texts
     try:
         status, first = bisected(a.tool, bench.folder / "A.onnx", bench.folder / "B.onnx", files)
         row["alarm"] = bool(status or first)
