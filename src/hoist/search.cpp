@@ -36,7 +36,7 @@ class Search {
   // With `explain_only` nothing is kept: candidates are tried for the reasons that --explain prints.
   Search(PassContext& c, PricedDraft& d, const MoveKinds& kinds, SearchResult& result, bool explain_only)
       : c_(c), d_(d.draft), kinds_(kinds), result_(result), cost_(d.cost), explain_only_(explain_only) {
-    options_.relaxed = c.options.strictness == Strictness::Assuming;
+    options_.strictness = c.options.strictness;
     explain_ = c.refusals && c.refusals->explains(c.journal.pass());
     if (const SearchMemory* memory = SearchMemory::of(c)) moves_ = memory->moves;
   }

@@ -237,6 +237,9 @@ bool rounds_at_one(OpKind kind);
 // elements and their order), or a Transpose does (`turned` true: the axes change places, and the elements of
 // a reduced group are visited in another order).
 bool axis_work_keeps_bits(OpKind kind, DType type, bool turned);
+// Returns true if such a move changes nothing but roundings: the kernel adds or multiplies floats. An
+// infinity or NaN may come of a sum that overflows in one of both orders.
+bool axis_work_rounds(OpKind kind, DType type);
 
 // What a runtime does with an operand when it loads a model, if the operand is a constant then. The bits of
 // the result may depend on it (facts_packed.cpp).

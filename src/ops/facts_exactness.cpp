@@ -49,6 +49,7 @@ struct Kernel {
   bool by_layout = false;      // scalars and vectors take different paths
   Types along_axis = kNoType;  // AxisWork: types whose bits survive a deformation
   Types turned = kNoType;      // AxisWork: types whose bits survive a Transpose
+  bool sums = false;           // AxisWork: another order of the elements rounds otherwise, and nothing else
 };
 
 constexpr Kernel position(OpKind kind, Types types) {
@@ -60,14 +61,14 @@ constexpr Kernel binary(OpKind kind, Types by_position = kOther) {
 }
 constexpr Kernel bitwise(OpKind kind) { return {.kind = kind, .scalars = kAll}; }
 constexpr Kernel rows(OpKind kind, Types types) {
-  return {.kind = kind, .along_axis = types, .turned = types};
+  return {.kind = kind, .along_axis = types, .turned = types, .sums = true};
 }
 // Reductions join reduced dims that are neighbours before they compute: a deformation that keeps the groups
 // changes nothing. A Transpose changes the order of the elements of a group: it is exact only where the order
 // has no effect. float16 and bfloat16 go through float32 by casts that a runtime may omit between two nodes,
 // so their bits depend on the neighbouring nodes.
-constexpr Kernel reduction(OpKind kind, Types turned) {
-  return {.kind = kind, .along_axis = kBool | kInts | kFloat | kDouble, .turned = turned};
+constexpr Kernel reduction(OpKind kind, Types turned, bool sums = true) {
+  return {.kind = kind, .along_axis = kBool | kInts | kFloat | kDouble, .turned = turned, .sums = sums};
 }
 
 constexpr Kernel kKernels[] = {
@@ -135,7 +136,8 @@ constexpr Kernel kKernels[] = {
     // Movement: these may add.
     position(OpKind::ScatterElements, kAll),
     position(OpKind::ScatterND, kAll),
-    // Along axes. Rows of Hardmax that contain a NaN differ, so it is not listed.
+    // Along axes. Whether ReduceMax and ReduceMin see a NaN depends on the order. Rows of Hardmax that
+    // contain a NaN differ, so it is not listed.
     rows(OpKind::LayerNormalization, kFloat | kDouble),
     rows(OpKind::LogSoftmax, kFloat),  // in double the last places differ
     rows(OpKind::RMSNormalization, kFloat | kDouble),
@@ -144,9 +146,9 @@ constexpr Kernel kKernels[] = {
     reduction(OpKind::ReduceL2, kNoType),
     reduction(OpKind::ReduceLogSum, kNoType),
     reduction(OpKind::ReduceLogSumExp, kNoType),
-    reduction(OpKind::ReduceMax, kBool | kInts),
+    reduction(OpKind::ReduceMax, kBool | kInts, false),
     reduction(OpKind::ReduceMean, kNoType),
-    reduction(OpKind::ReduceMin, kBool | kInts),
+    reduction(OpKind::ReduceMin, kBool | kInts, false),
     reduction(OpKind::ReduceProd, kInt32 | kInt64),
     reduction(OpKind::ReduceSum, kInt32),  // int64 is summed in double
     reduction(OpKind::ReduceSumSquare, kNoType),
@@ -212,6 +214,8 @@ bool axis_work_keeps_bits(OpKind kind, DType type, bool turned) {
   const Kernel& k = kernel_of(kind);
   return contains(turned ? k.turned : k.along_axis, type);
 }
+
+bool axis_work_rounds(OpKind kind, DType type) { return kernel_of(kind).sums && is_float(type); }
 
 bool rounds_at_one(OpKind kind) {
   return kind == OpKind::Sigmoid || kind == OpKind::HardSigmoid || kind == OpKind::Softplus ||

@@ -7,8 +7,8 @@
 // Method: elementwise operators compute each element by itself and deformations touch none, so they commute.
 // Each kind of move (docs/hoisting.md; hoist/moves) is carried out in a draft of the graph, canonicalized
 // (hoist/moves/canonicalize.h), and kept only if the cost falls (hoist/cost.h).
-// Exact: past a deformation the same kernel reads the same buffer. Below -O3 a Transpose is moved only past
-// operators whose bits do not depend on an element's position (docs/hoisting.md, "Exactness").
+// Exact: past a deformation the same kernel reads the same buffer. With -O1 and --exact a Transpose moves
+// only past operators whose bits do not depend on an element's position (docs/hoisting.md, "Exactness").
 // Lowers: (C', F + D).
 // Ends: that pair of natural numbers falls with every move.
 // Left alone: unknown shapes, shapes that no constant target states, ties.
@@ -26,7 +26,7 @@ extern constinit const PassInfo hoist_reshape = {
     .exact = Exact::Yes,
     .level = 1,
     .make = make_pass<SearchPass<MoveKinds{.common = true, .rebase = true}>>,
-    .rounds_from = 3,
+    .rounds_from = 2,
     .search = true};
 
 }  // namespace graphopt

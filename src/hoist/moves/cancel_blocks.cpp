@@ -63,7 +63,7 @@ bool cancel_blocks(Draft& d, DNode lower, const MoveOptions& o, MoveRefusal& why
       why = d[d.out(e)].live_out ? MoveRefusal::GraphOutput : MoveRefusal::MultiUse;
       return false;
     }
-    if (!o.relaxed && (!may_reshape(d, e, shape, true) || !position_free(d, e))) {
+    if (!may_move(d, e, shape, true, o.strictness)) {
       why = MoveRefusal::Position;
       return false;
     }

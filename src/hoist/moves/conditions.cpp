@@ -115,6 +115,12 @@ bool may_reshape(const Draft& d, DNode n, ShapeId to, bool moved) {
   return wide(from) && wide(to);
 }
 
+bool may_move(const Draft& d, DNode n, ShapeId to, bool moved, Strictness s) {
+  if (s == Strictness::Assuming) return true;
+  if (may_reshape(d, n, to, moved) && (!moved || position_free(d, n))) return true;
+  return !keeps_bits(s) && is_float(d[d.out(n)].dtype);
+}
+
 bool broadcast_sensitive(const Draft& d, DNode n, DValue operand) {
   return layout_sensitive(d, n) && !d.shapes().all_ones(d.shape(operand));
 }

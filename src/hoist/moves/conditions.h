@@ -5,6 +5,7 @@
 
 #include "draft/draft.h"
 #include "hoist/moves/refusal.h"
+#include "rewrite/context.h"
 
 namespace graphopt {
 
@@ -22,10 +23,14 @@ bool reads_in_full(const Draft& d, DNode e, DValue v);
 // Returns whether m is elementwise and reads the result of n as an operand of its own shape.
 bool consumes_in_full(const Draft& d, DNode m, DNode n);
 
+// Returns whether the results of n may differ as they would on shape `to`; `moved`: at other positions, past
+// Concat, Split and Transpose. With Strictness::Exact they must not differ at all. With Rounding they may
+// differ by what two loops of one kernel differ by, mostly the last bit, and by the sign of a zero; with
+// Assuming also by what a Cast to integers makes of a NaN or of a number outside of their range
+// (docs/hoisting.md, "Exactness").
+bool may_move(const Draft& d, DNode n, ShapeId to, bool moved, Strictness s);
 // Returns false if the bits of an element depend on its position in the buffer. For operators whose kernels
-// depend on the layout of the operands it returns true: ask may_reshape() as well. Below -O3 both are
-// conditions of moves that change positions: past Concat, Split and Transpose (docs/hoisting.md,
-// "Exactness").
+// depend on the layout of the operands it returns true: ask may_reshape() as well.
 bool position_free(const Draft& d, DNode n);
 // Returns whether the node computes the same bits on shape `to`; `moved`: its elements change their
 // positions. Always true, unless the kernel depends on the layout of the operands (Pow; Where, Max and Min on

@@ -39,7 +39,7 @@ bool same_elementwise(const Draft& d, std::span<const DNode> nodes, ShapeId to, 
       why = r;
       return false;
     }
-    if (!o.relaxed && (!position_free(d, n) || !may_reshape(d, n, to, true))) {
+    if (!may_move(d, n, to, true, o.strictness)) {
       why = MoveRefusal::Position;
       return false;
     }

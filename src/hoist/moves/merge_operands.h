@@ -29,8 +29,8 @@ DValue common_operand(Draft& d, std::span<const Branch> branches, std::size_t sl
 DValue stacked_constants(Draft& d, std::span<const DValue> parts, ShapeId to, std::uint32_t axis);
 
 // Returns whether one node that works on shape `to` can replace all of these: distinct elementwise nodes with
-// equal operator, attributes and types, whose bits do not depend on the position (unless relaxed). Sets `why`
-// if not.
+// equal operator, attributes and types, whose bits do not depend on the position (as far as the options ask
+// for that). Sets `why` if not.
 bool same_elementwise(const Draft& d, std::span<const DNode> nodes, ShapeId to, const MoveOptions& o,
                       MoveRefusal& why);
 

@@ -7,11 +7,12 @@
 #include "draft/draft.h"
 #include "hoist/moves/refusal.h"
 #include "hoist/moves/reshaping.h"
+#include "rewrite/context.h"
 
 namespace graphopt {
 
 struct MoveOptions {
-  bool relaxed = false;  // -O3: operators whose bits depend on an element's position may be moved, too
+  Strictness strictness = Strictness::Exact;
 };
 
 // Which neighbour of a deformation or Transpose takes part in a move: Down, what reads it; Up, what feeds it.

@@ -18,8 +18,8 @@
 // group that is not 1, a reduced group must be reduced as a whole, the block of a normalization must be the
 // same dims at the end of both shapes. Kept and reduced dims must alternate in the same way on both sides.
 // Exact: every result reads the same elements. Operators that move data copy them; operators that compute
-// pass only where their kernels give the same bits (axis_work_keeps_bits), all of them at -O3. Shapes are
-// proven for all runs; shapes with an extent that is always 0 are refused.
+// pass only where their kernels give the same bits (axis_work_keeps_bits), where they sum from -O2 on, all of
+// them at -O3. Shapes are proven for all runs; shapes with an extent that is always 0 are refused.
 // Lowers the cost only if boundaries merge or vanish; the search decides that.
 // Ends: a path is finite.
 //
@@ -199,11 +199,19 @@ bool works_along(const Draft& d, DNode m) {
   return d[m].alive && !d[m].shape_only && d[m].work != AxisWork::None && d[m].work != AxisWork::Blocks;
 }
 
+// Returns whether the results of m may differ as they would where the boundary is downstream of it.
+bool may_pass(const Draft& d, DNode m, bool turned, Strictness s) {
+  const OpKind kind = d.model().kind(d[m].origin);
+  const DType type = d[d.in(m, 0)].dtype;
+  return s == Strictness::Assuming || axis_work_keeps_bits(kind, type, turned) ||
+         (!keeps_bits(s) && axis_work_rounds(kind, type));
+}
+
 // Computes what m becomes when the boundary `b`, which m reads as operand 0, passes it. Changes nothing.
 // Returns nothing, and sets `why`, if the boundary cannot pass.
 std::optional<PassedAxes> pass_one(Draft& d, DNode m, const Boundary& b, const MoveOptions& o,
                                    MoveRefusal& why) {
-  if (!o.relaxed && !axis_work_keeps_bits(d.model().kind(d[m].origin), d[d.in(m, 0)].dtype, b.is_transpose)) {
+  if (!may_pass(d, m, b.is_transpose, o.strictness)) {
     why = MoveRefusal::Position;
     return std::nullopt;
   }

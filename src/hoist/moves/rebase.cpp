@@ -409,8 +409,7 @@ bool rebase(Draft& d, DNode boundary, std::span<const DNode> cluster, Direction 
   const bool down = direction == Direction::Down;
   const bool is_transpose = d[boundary].node_class == NodeClass::Transpose;
   for (const DNode n : cluster)
-    if (!o.relaxed && (!may_reshape(d, n, down ? upstream : downstream, is_transpose) ||
-                       (is_transpose && !position_free(d, n)))) {
+    if (!may_move(d, n, down ? upstream : downstream, is_transpose, o.strictness)) {
       why = MoveRefusal::Position;
       return false;
     }
