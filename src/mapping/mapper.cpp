@@ -15,6 +15,7 @@
 #include "mapping/percolation.h"
 #include "mapping/scores.h"
 #include "mapping/twins.h"
+#include "mapping/uncross.h"
 #include "mapping/value_numbers.h"
 #include "mapping/view.h"
 
@@ -96,6 +97,7 @@ class Mapper {
     add_late_colours();
     add_aligned();
     add_blocks();
+    uncross(matching_);
   }
 
   bool have_one_name(const Pair& p) const {

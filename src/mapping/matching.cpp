@@ -9,7 +9,20 @@ bool Matching::add(Index a, Index b, double confidence, Why why) {
   if (is_matched(0, a) || is_matched(1, b) || is_excluded(a, b)) return false;
   mates_[0][a] = b;
   mates_[1][b] = a;
+  pair_of_[a] = static_cast<Index>(pairs_.size());
   pairs_.push_back({a, b, confidence, why, confidence});
+  return true;
+}
+
+bool Matching::exchange(Index x, Index y) {
+  Pair &of_x = pairs_[pair_of_[x]], &of_y = pairs_[pair_of_[y]];
+  const auto is_fact = [](const Pair& p) { return p.why == Why::Given || p.why == Why::Values; };
+  if (is_fact(of_x) || is_fact(of_y) || is_excluded(x, of_y.b) || is_excluded(y, of_x.b)) return false;
+  std::swap(of_x.b, of_y.b);
+  for (const Pair& p : {of_x, of_y}) {
+    mates_[0][p.a] = p.b;
+    mates_[1][p.b] = p.a;
+  }
   return true;
 }
 

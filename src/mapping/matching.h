@@ -51,6 +51,7 @@ class Matching {
   // `a`, `b` outlive it.
   Matching(const Side& a, const Side& b) : sides_{&a, &b} {
     for (const std::size_t s : kSides) mates_[s].assign(sides_[s]->size(), kNone);
+    pair_of_.assign(a.size(), kNone);
   }
 
   const Side& side(std::size_t s) const { return *sides_[s]; }
@@ -66,6 +67,9 @@ class Matching {
   bool is_excluded(Index a, Index b) const { return !excluded_.empty() && excluded_.contains({a, b}); }
   // Returns false, and does nothing, if one of them has a counterpart, or the pair is excluded.
   bool add(Index a, Index b, double confidence, Why why);
+  // Gives each of two operators of A, which have counterparts, the other one's. Returns false, and does
+  // nothing, if one of the pairs is a fact, or one of the new ones is excluded.
+  bool exchange(Index x, Index y);
   // Operators of pairs that are known for what they are, and so tell their neighbours apart.
   void set_known(Index a, Index b) {
     known_[0].insert(a);
@@ -78,6 +82,7 @@ class Matching {
   std::array<const Side*, 2> sides_;
   std::array<std::vector<Index>, 2> mates_;
   std::vector<Pair> pairs_;
+  std::vector<Index> pair_of_;  // by operator of A: of pairs_
   std::set<std::pair<Index, Index>> excluded_;
   std::array<std::unordered_set<Index>, 2> known_;
 };

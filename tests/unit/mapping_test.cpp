@@ -9,6 +9,7 @@
 #include "infer_case.h"
 #include "mapping/map_graphs.h"
 #include "mapping/names.h"
+#include "mapping/uncross.h"
 
 namespace graphopt::mapping {
 namespace {
@@ -100,6 +101,31 @@ h (float[2,4] x) => (float[2,4] y) {
 })");
   EXPECT_EQ(found.pairs, (Names{{"y", "y"}}));
   EXPECT_EQ(found.groups, (std::vector<std::string>{"a b -> b, fused"}));
+}
+
+TEST(Mapping, EqualOperatorsInARowKeepTheirOrder) {
+  const InferCase a(R"(
+g (float[4] x) => (float[4] y) { r = Relu (x)  c = Cast <to = 1> (r)  d = Cast <to = 1> (c)  y = Exp (d) })"),
+      b(R"(
+h (float[4] x) => (float[4] y) { r = Exp (x)  s = Cast <to = 1> (r)  t = Cast <to = 1> (s)  y = Relu (t) })");
+  ASSERT_TRUE(a.model && b.model);
+  const Mapping m = map_graphs(*a.model, *a.facts, *b.model, *b.facts, {});
+  const Side &of_a = *m.scopes[0].a, &of_b = *m.scopes[0].b;
+  const auto found = [&](const Side& side, std::string_view name) {
+    Index i = 0;
+    while (name_of(side, i) != name) ++i;
+    return i;
+  };
+  const Index c = found(of_a, "c"), d = found(of_a, "d"), s = found(of_b, "s"), t = found(of_b, "t");
+  for (const Why why : {Why::Neighbours, Why::Given}) {
+    Matching crossed(of_a, of_b);
+    ASSERT_TRUE(crossed.add(c, t, 0.9, why) && crossed.add(d, s, 0.9, Why::Neighbours));
+    uncross(crossed);
+    const bool stays = why == Why::Given;
+    EXPECT_EQ(crossed.mate(0, c), stays ? t : s);
+    EXPECT_EQ(crossed.mate(1, s), stays ? d : c);
+    EXPECT_EQ(crossed.pairs()[1].b, stays ? s : t);
+  }
 }
 
 TEST(Mapping, GraphsWithoutOperatorsAreAlike) {
