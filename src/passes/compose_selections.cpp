@@ -3,21 +3,24 @@
 // Problem: code like x[:, 0, 1:][..., :-1] is exported as one Slice or Gather for each step, and an
 // assignment to all rows of a tensor as a ScatterND.
 //
-// Method: peephole, five rules. Starts, ends, steps and indices are constants.
+// Method: peephole, six rules. Starts, ends, steps and indices are constants. A first selection with several
+// readers goes where each of these composes with it.
 //   slice         a Slice of a Slice takes the ranges of both, along different axes; of two ranges along one
 //                 axis, [s1:e1:k1][s2:e2:k2] is [s1 + s2 k1 : min(e1, s1 + e2 k1) : k1 k2]
 //   gather        a Gather of a Gather along one axis takes its indices from those of the first
-//   gather-slice  a Gather along an axis that a Slice has cut counts from where the Slice begins; a Slice
-//                 along the axis of a Gather cuts its indices
+//   gather-slice  a Gather along an axis that a Slice has cut counts from where the Slice begins
+//   slice-gather  a Slice along the axis of a Gather takes a range of its indices
 //   gather-squeeze  a Squeeze of the axes that a Gather's indices have: the indices go without these axes
 //   scatter       a ScatterND to all entries in their order gives its updates
 // Exact: elements are only copied. Without a static extent only ranges that count from the front are joined,
 // with steps above 0: then element i of the first is element s1 + i k1 of x, and it is there if i < e2 and
 // s1 + i k1 < min(e1, extent), whatever the extent is. With a static extent, starts and ends are first
 // counted from the front. Indices that are out of range fail before as well.
-// Lowers: nodes. Ends: each rewrite removes a node.
-// Left alone: a first selection that something else reads; steps below 1 on a joined axis; a sum or product
-// beyond int64; opset 9 and older where steps would be needed, and ScatterND with a reduction.
+// Lowers: nodes. Ends: each rewrite lets a selection read what is further upstream, and the last reader of a
+// first selection removes it.
+// Left alone: a first selection that something else reads, or more than 64 selections; steps below 1 on a
+// joined axis; a sum or product beyond int64; opset 9 and older where steps would be needed, and ScatterND
+// with a reduction.
 //
 //   a = Slice (x, {1}, {9}, {0})
 //   y = Slice (a, {2}, {4}, {0})        =>      y = Slice (x, {3}, {5}, {0})
@@ -64,19 +67,53 @@ std::optional<AxisRange> joined(const AxisRange& inner, const AxisRange& outer) 
   return out;
 }
 
-// A rule about a selection n of the result of a selection that nothing else reads.
+// Returns whether a selection n of the result of a selection q may be one of what q reads.
+bool composes(const MatchContext& c, NodeId n, NodeId q);
+
+// Returns whether everything that reads the result of q may be composed with it, so that q goes. One reader
+// is `known` to be.
+bool all_compose(const MatchContext& c, NodeId q, NodeId known) {
+  constexpr std::uint32_t kMostReaders = 64;
+  const Model& m = c.model;
+  const ValueId x = m.output(q, 0);
+  if (m.single_user(x)) return true;
+  if (m.is_fixed(x) || m.is_captured(x) || m.use_count(x) > kMostReaders) return false;
+  const MatchContext quiet = c.without_reasons();
+  for (UseId u = m.first_use(x); u; u = m.next_use(u)) {
+    const NodeId reader = m.user(u);
+    if (m.is_return(reader) || m.slot(u) != 0) return false;
+    if (reader != known && !composes(quiet, reader, q)) return false;
+  }
+  return true;
+}
+
+// A rule about a selection n of the result of a selection, all readers of which can be composed with it.
 class SelectionRule : public Rule {
- protected:
-  // Returns the producer of n's first operand if it is of this kind, in n's graph, and only n reads it.
-  static NodeId only_source(const MatchContext& c, NodeId n, OpKind kind) {
+ public:
+  bool match(const MatchContext& c, NodeId n) final {
+    const NodeId q = source(c, n);
+    if (!q) return c.no(n, refusal());
+    return fits(c, n, q) && (all_compose(c, q, n) || c.no(n, "its operand has another reader, which stays"));
+  }
+  // The kinds of n, which is one of roots(), and q, its source, are right. Keeps what apply() needs.
+  virtual bool fits(const MatchContext& c, NodeId n, NodeId q) = 0;
+  // Returns the producer of n's first operand if it is of the kind that the rule is about and may go.
+  NodeId source(const MatchContext& c, NodeId n) const {
     const Model& m = c.model;
     const ValueId x = m.input(n, 0), y = m.output(n, 0);
     const NodeId q = x ? m.value(x).def : NodeId{};
-    if (!q || m.kind(q) != kind) return {};
-    const bool free = m.single_user(x) == n && !m.is_fixed(y) && m.input(q, 0) && !m.is_fixed(m.input(q, 0));
+    if (!q || m.kind(q) != source_kind() || m.node(q).graph != m.node(n).graph) return {};
+    const bool free = !m.is_fixed(y) && m.input(q, 0) && !m.is_fixed(m.input(q, 0));
     // ONNX Runtime's Gather does not copy all strings of a row.
     const bool copies = c.infer.dtype(y) != DType::String && c.infer.dtype(y) != DType::Undefined;
     return free && copies && attributes_known(m, q) && attributes_known(m, n) ? q : NodeId{};
+  }
+
+ protected:
+  virtual OpKind source_kind() const = 0;
+  std::string_view refusal() const {
+    return source_kind() == OpKind::Slice ? "its operand is no Slice that may go"
+                                          : "its operand is no Gather that may go";
   }
 };
 
@@ -86,10 +123,9 @@ class SliceOfSlice final : public SelectionRule {
   std::string_view name() const override { return "slice"; }
   std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Slice>; }
 
-  bool match(const MatchContext& c, NodeId n) override {
+  OpKind source_kind() const override { return OpKind::Slice; }
+  bool fits(const MatchContext& c, NodeId n, NodeId q) override {
     const Model& m = c.model;
-    const NodeId q = only_source(c, n, OpKind::Slice);
-    if (!q) return c.no(n, "its operand is no Slice that nothing else reads");
     const auto first = ranges_of(c, q), second = ranges_of(c, n);
     if (!first || !second) return c.no(n, "starts, ends, axes or steps are not known");
     from_ = m.input(q, 0);
@@ -174,10 +210,9 @@ class GatherOfGather final : public IndexRule {
   std::string_view name() const override { return "gather"; }
   std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Gather>; }
 
-  bool match(const MatchContext& c, NodeId n) override {
+  OpKind source_kind() const override { return OpKind::Gather; }
+  bool fits(const MatchContext& c, NodeId n, NodeId q) override {
     const Model& m = c.model;
-    const NodeId q = only_source(c, n, OpKind::Gather);
-    if (!q) return c.no(n, "its operand is no Gather that nothing else reads");
     const auto axis = axis_of(c, n);
     if (!axis || axis_of(c, q) != axis) return c.no(n, "the two have different axes");
     const TensorId own = m.constant_of(m.input(n, 1));
@@ -196,10 +231,9 @@ class GatherOfSlice final : public IndexRule {
   std::string_view name() const override { return "gather-slice"; }
   std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Gather>; }
 
-  bool match(const MatchContext& c, NodeId n) override {
+  OpKind source_kind() const override { return OpKind::Slice; }
+  bool fits(const MatchContext& c, NodeId n, NodeId q) override {
     const Model& m = c.model;
-    const NodeId q = only_source(c, n, OpKind::Slice);
-    if (!q) return c.no(n, "its operand is no Slice that nothing else reads");
     auto ranges = ranges_of(c, q);
     const auto axis = axis_of(c, n);
     if (!ranges || ranges->size() != 1 || axis != ranges->front().axis)
@@ -241,10 +275,9 @@ class SqueezeOfGather final : public IndexRule {
   std::string_view name() const override { return "gather-squeeze"; }
   std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Squeeze>; }
 
-  bool match(const MatchContext& c, NodeId n) override {
+  OpKind source_kind() const override { return OpKind::Gather; }
+  bool fits(const MatchContext& c, NodeId n, NodeId q) override {
     const Model& m = c.model;
-    const NodeId q = only_source(c, n, OpKind::Gather);
-    if (!q) return c.no(n, "its operand is no Gather that nothing else reads");
     const auto first = axis_of(c, q);
     const TensorId t = m.constant_of(m.input(q, 1));
     auto given = t ? unpacked(m, t) : std::nullopt;
@@ -277,10 +310,9 @@ class SliceOfGather final : public IndexRule {
   std::string_view name() const override { return "slice-gather"; }
   std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Slice>; }
 
-  bool match(const MatchContext& c, NodeId n) override {
+  OpKind source_kind() const override { return OpKind::Gather; }
+  bool fits(const MatchContext& c, NodeId n, NodeId q) override {
     const Model& m = c.model;
-    const NodeId q = only_source(c, n, OpKind::Gather);
-    if (!q) return c.no(n, "its operand is no Gather that nothing else reads");
     const auto ranges = ranges_of(c, n);
     const TensorId t = m.constant_of(m.input(q, 1));
     if (!t) return c.no(q, "the indices are no constants");
@@ -296,6 +328,20 @@ class SliceOfGather final : public IndexRule {
  private:
   static Tensor list(std::int64_t number) { return int64_tensor(std::span(&number, 1)); }
 };
+
+bool composes(const MatchContext& c, NodeId n, NodeId q) {
+  SliceOfSlice slice;
+  GatherOfGather gather;
+  GatherOfSlice gather_of_slice;
+  SliceOfGather slice_of_gather;
+  SqueezeOfGather squeeze;
+  for (SelectionRule* rule :
+       std::initializer_list<SelectionRule*>{&slice, &gather, &gather_of_slice, &slice_of_gather, &squeeze})
+    if (std::ranges::find(rule->roots(), c.model.kind(n)) != rule->roots().end() && rule->source(c, n) == q &&
+        rule->fits(c, n, q))
+      return true;
+  return false;
+}
 
 class ScatterAll final : public ReplaceRule {
  public:
