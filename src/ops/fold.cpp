@@ -39,6 +39,7 @@ constexpr Types kHalf = set_of({DType::Float16});
 constexpr Types kBrain =
     set_of({DType::BFloat16});  // ONNX Runtime has no kernel to compare with: at best Rounds
 constexpr Types kFloats = kIeee | kHalf | kBrain;
+constexpr Types kQuantized = set_of({DType::Int8, DType::UInt8, DType::Int16, DType::UInt16});
 constexpr Types kBool = set_of({DType::Bool});
 constexpr Types kString = set_of({DType::String});
 constexpr Types kMovable =
@@ -99,6 +100,9 @@ constexpr Row kRows[] = {
 
     {OpKind::Cast, 6, 0, kInts | kFloats | kBool, kNone, fold_cast},
     {OpKind::CastLike, 15, 0, kInts | kFloats | kBool, kNone, fold_cast_like},
+
+    {OpKind::QuantizeLinear, 10, 0, set_of({DType::Float}), kNone, fold_quantize},
+    {OpKind::DequantizeLinear, 10, 0, kQuantized, kNone, fold_dequantize},
 
     {OpKind::Add, 7, 0, kInts | kIeee, kHalf | kBrain, fold_arithmetic},
     {OpKind::Sub, 7, 0, kInts | kIeee, kHalf | kBrain, fold_arithmetic},

@@ -285,6 +285,9 @@ FoldRefusal fold_one_hot(FoldRun& r);
 // fold_cast.cpp
 FoldRefusal fold_cast(FoldRun& r);
 FoldRefusal fold_cast_like(FoldRun& r);
+// fold_quantize.cpp
+FoldRefusal fold_quantize(FoldRun& r);
+FoldRefusal fold_dequantize(FoldRun& r);
 // fold_arithmetic.cpp: + - * / and related operators, of two or more operands
 FoldRefusal fold_arithmetic(FoldRun& r);
 FoldRefusal fold_min_max(FoldRun& r);

@@ -13,7 +13,8 @@
 // a node. Where its reader makes less of it, the reader is folded: the large tensor is computed then, and not
 // kept (w - mean(w), of which the variance is taken).
 // Ends: each rewrite removes a node and makes none.
-// Left alone: quantization (a dequantized weight is larger than its source, and runtimes need the pair),
+// Left alone: dequantized constants (they are larger than their source, and runtimes need the pair), but for
+// what is quantized again,
 // results that are outputs of subgraphs (ONNX Runtime requires that nodes inside compute them), random and
 // unknown operators, pinned values; a result with which a runtime would refuse a node at load, though it may
 // never run (infer/refused_constants.h); where every bit is promised, operands that a runtime would pack as
@@ -49,8 +50,7 @@ bool may_fold(const MatchContext& c, NodeId n) {
     case OpKind::Constant: return false;
     case OpKind::Opaque:
     case OpKind::FunctionCall: return c.no(n, "nothing is known about the operator");
-    case OpKind::DequantizeLinear:
-    case OpKind::QuantizeLinear: return c.no(n, "runtimes need quantization as it is");
+    case OpKind::DequantizeLinear: return c.no(n, "runtimes need quantization as it is");
     default: break;
   }
   if (facts_of(m, n).purity != Purity::Pure) return c.no(n, "the operator is not known to be pure");
@@ -86,6 +86,14 @@ class LargeResults {
     if (n.index() >= noted_.size()) noted_.resize(n.index() + 1);
     noted_[n.index()] = true;
   }
+  // What a QuantizeLinear makes of a constant that is dequantized for it is a constant of its type, as small
+  // as before. Nothing else is folded behind one.
+  void note_dequantized(const Model& m, NodeId n) {
+    if (m.kind(n) == OpKind::DequantizeLinear) note(n);
+  }
+  bool may_fold_behind(const Model& m, NodeId n, NodeId def) const {
+    return is_noted(def) && (m.kind(def) != OpKind::DequantizeLinear || m.kind(n) == OpKind::QuantizeLinear);
+  }
   bool is_noted(NodeId n) const { return n && n.index() < noted_.size() && noted_[n.index()]; }
 
   // Refused where an operand is neither a constant nor noted, or where too much would have to be computed.
@@ -98,7 +106,7 @@ class LargeResults {
         const ValueId v = m.input(needed[i], k);
         if (!v || constant_operand(m, needed[i], k) || is_written_alone(m, needed[i], k)) continue;
         const NodeId def = m.value(v).def;
-        if (!is_noted(def) || !m.alive(def) || m.node(def).graph != m.node(n).graph)
+        if (!may_fold_behind(m, needed[i], def) || !m.alive(def) || m.node(def).graph != m.node(n).graph)
           return refused(FoldRefusal::NotFoldable);
         if (std::ranges::find(needed, def) == needed.end()) needed.push_back(def);
         if (needed.size() > kMost) return refused(FoldRefusal::TooBig);
@@ -175,6 +183,7 @@ class FoldConstant final : public Rule {
 
   bool match(const MatchContext& c, NodeId n) override {
     const Model& m = c.model;
+    large_.note_dequantized(m, n);
     if (m.input_count(n) == 0 || !may_fold(c, n)) return false;
     operands_.clear();
     bool behind_large = false;
@@ -182,7 +191,7 @@ class FoldConstant final : public Rule {
       const ValueId v = m.input(n, i);
       const TensorId t = constant_operand(m, n, i);
       if (v && !t && !LargeResults::is_written_alone(m, n, i)) {
-        if (!large_.is_noted(m.value(v).def)) return c.no(n, "an operand is no constant");
+        if (!large_.may_fold_behind(m, n, m.value(v).def)) return c.no(n, "an operand is no constant");
         behind_large = true;
       }
       operands_.push_back(t);

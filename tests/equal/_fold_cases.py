@@ -529,7 +529,29 @@ def products(rng, add):
         add("BatchNormalization", pick(rng, [14, 15]), operands, training_mode=1)  # it needs three results
 
 
-FAMILIES = (movement, makers, gathers, casts, arithmetic, logic, unary, reductions, products)
+def quantizations(rng, add):
+    """Halves of steps, where rounding shows, and what is out of range."""
+    for t in (np.int8, np.uint8, np.int16, np.uint16):
+        shape = shape_of(rng)
+        scales = [0.02, 1 / 3, 0.5, -0.1, 1e-30, 2e38, float(abs(rng.standard_normal())) + 1e-3]
+        scale = np.float32(pick(rng, scales if rng.integers(8) else [0.0, np.inf, np.nan, 1e-42]))
+        limits = np.iinfo(t)
+        zero = t(pick(rng, [0, 1, limits.min, limits.max, 7]))
+        halves = rng.integers(2 * limits.min - 9, 2 * limits.max + 9, shape) * np.float32(0.5)
+        x = np.float32(halves) * scale if rng.integers(3) else numbers(rng, np.float32, shape)
+        x = np.asarray(x, np.float32)
+        opsets = [10, 13, 19, 21, 23] if limits.bits == 8 else [21, 23]
+        add("QuantizeLinear", pick(rng, opsets), [x, scale, zero])
+        if t == np.uint8:
+            add("QuantizeLinear", pick(rng, opsets), [x, scale])
+        if shape:
+            axis = int(rng.integers(-len(shape), len(shape)))
+            steps = np.float32(rng.uniform(0.01, 2, shape[axis]))
+            zeros = rng.integers(limits.min, limits.max, shape[axis], endpoint=True).astype(t)
+            add("QuantizeLinear", pick(rng, [v for v in opsets if v > 10]), [x, steps, zeros], axis=axis)
+
+
+FAMILIES = (movement, makers, gathers, casts, arithmetic, logic, unary, reductions, products, quantizations)
 REPEATS = {
     movement: 24,
     makers: 8,
@@ -540,6 +562,7 @@ REPEATS = {
     unary: 6,
     reductions: 4,
     products: 24,
+    quantizations: 12,
 }
 
 
