@@ -9,9 +9,9 @@
 namespace graphopt {
 
 extern const PassInfo constants_to_initializers, drop_identity, constant_folding, inline_if, drop_noop,
-    constant_shapes, merge_initializers, common_subexpressions, drop_unused_outputs, dead_code,
-    aggregate_elementwise, compose, hoist_reshape, raise_gemm, neutral_elements, zero_states, sequence_idioms,
-    merge_tables, merge_matmuls, reduce_keepdims, fold_affine, batch_products, resolve_types,
+    cancel_quantization, constant_shapes, merge_initializers, common_subexpressions, drop_unused_outputs,
+    dead_code, aggregate_elementwise, compose, hoist_reshape, raise_gemm, neutral_elements, zero_states,
+    sequence_idioms, merge_tables, merge_matmuls, reduce_keepdims, fold_affine, batch_products, resolve_types,
     compose_selections, signed_zeros, merge_reductions, merge_factors, select_parts, share_rows, fold_pads,
     merge_bounds, compose_layouts, simplify_loops, simplify_if, inline_functions, sequence_values,
     unroll_loops, loop_invariants, raise_activations, raise_norms, raise_shuffles, merge_slices, least_rank;
@@ -39,11 +39,12 @@ constexpr const PassInfo* kPasses[] = {
     &sequence_idioms,  // after sequence-values, on the sequences that stay
 
     // Group: Nodes and shapes that are redundant
-    &drop_noop,         // after folding, which makes its operands constants
-    &zero_states,       // after folding, which makes zeros constants
-    &reduce_keepdims,   // after drop-noop: only deformations that change dims are left
-    &merge_reductions,  // after reduce-keepdims: fewer deformations lie between reductions
-    &constant_shapes,   // before common-subexpressions, which then need not visit the chains that it removes
+    &drop_noop,            // after folding, which makes its operands constants
+    &cancel_quantization,  // next to drop-noop: a pair of quantizations that does nothing
+    &zero_states,          // after folding, which makes zeros constants
+    &reduce_keepdims,      // after drop-noop: only deformations that change dims are left
+    &merge_reductions,     // after reduce-keepdims: fewer deformations lie between reductions
+    &constant_shapes,  // before common-subexpressions, which then need not visit the chains that it removes
 
     // Group: The same thing twice
     &merge_initializers,  // before common-subexpressions: equal operands become the same operand
