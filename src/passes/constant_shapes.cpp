@@ -1,19 +1,23 @@
-// constant-shapes: writes the target of a Reshape as a constant of numbers, 0 (copy) and -1.
+// constant-shapes: writes the target of a Reshape as a constant of numbers, 0 (copy) and -1, and that of an
+// Expand as one of numbers and 1.
 //
 // Problem: exporters compute a Reshape's target at run time (Shape -> Gather -> Unsqueeze -> Concat),
 // although most of it is known: the chain costs nodes and hides the shape from every later pass and runtime.
-// Method: inference knows the dims of the result. Each dim becomes
+// Method: inference knows the dims of the result. Of a Reshape each becomes
 //   a number     if it is one (at least 1);
 //   0            if it equals the operand's dim at the same index, proven for all sizes;
 //   -1           otherwise, at most once.
-// Exact: the same dims. -1 is the number of elements divided by the product of the other dims, which is
-// undefined where that product is 0. So with a -1 every copied dim must be provably at least 1, or the
-// original must have -1 at the same position, so that it is undefined for the same extents. A dim 0 in the
-// target is refused (0 would copy).
-// Lowers: nodes, once the chain that computed the target is dead. Ends: a constant target does not match
-// again.
-// Left alone: opset < 5 (the target is an attribute), results of unknown rank, targets with two dims that are
+// Of an Expand each entry of the target becomes 1 where it equals the operand's dim there, and else its
+// number. Exact: the same dims. Expand broadcasts, and 1 gives the operand's dim, whatever that is. -1 is the
+// number of elements divided by the product of the other dims, which is undefined where that product is 0. So
+// with a -1 every copied dim must be provably at least 1, or the original must have -1 at the same position,
+// so that it is undefined for the same extents. A dim 0 in the target is refused (0 would copy). Lowers:
+// nodes, once the chain that computed the target is dead. Ends: a constant target does not match again. Left
+// alone: opset < 5 (the target is an attribute), results of unknown rank, targets with two dims that are
 // known only at run time; in a body without sequences, a target with which a runtime would refuse a node.
+//
+// Left alone, too: an Expand of which an entry is known only at run time and may differ from the operand's
+// dim.
 //
 //   s = Shape (x)  b = Gather (s, i)  t = Concat <axis = 0> (b, r)       <int64[2] t = {0, 12}>
 //   y = Reshape (x, t)                                             =>    y = Reshape (x, t)
@@ -31,6 +35,45 @@
 
 namespace graphopt {
 namespace {
+
+class ExpandTarget final : public Rule {
+ public:
+  static constexpr Counter kCounter{"expanded", "Expand targets that became constants"};
+  std::string_view name() const override { return "expand-target"; }
+  std::span<const OpKind> roots() const override { return kRootKinds<OpKind::Expand>; }
+
+  bool match(const MatchContext& c, NodeId n) override {
+    const Model& m = c.model;
+    const ValueId x = m.input(n, 0), target = m.input(n, 1);
+    if (!x || !target || m.constant_of(target)) return false;
+    if (m.node(n).graph != m.main())
+      return c.no(n, "it is in a body, where a runtime checks constants at load");
+    const SymbolicTensor* written = c.infer.symbolic(target);
+    if (!c.infer.has_rank(x) || written == nullptr || written->dims.size() != 1)
+      return c.no(n, "the rank of the operand or the target is not known");
+    const auto from = c.infer.dims(x);
+    const std::vector<DimId>& entries = written->elements;
+    target_.clear();
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const std::size_t behind = entries.size() - i;  // axes count from the last one
+      const DimId own = behind <= from.size() ? from[from.size() - behind] : DimId{};
+      const auto number = entries[i] ? m.dims.value(entries[i]) : std::nullopt;
+      if (own && entries[i] && m.dims.equal(own, entries[i]) == Tri::Yes) target_.push_back(1);
+      else if (number && *number >= 0) target_.push_back(*number);
+      else return c.no(n, "an entry of the target is known only at run time");
+    }
+    return true;
+  }
+
+  void apply(PassContext& c, NodeId n) override {
+    Model& m = c.model;
+    const std::string base = std::string(m.text(m.value(m.output(n, 0)).name)) + "_shape";
+    m.set_operand(n, 1, m.add_initializer(m.node(n).graph, base, m.make_int64s(target_)));
+  }
+
+ private:
+  std::vector<std::int64_t> target_;
+};
 
 class ConstantTarget final : public Rule {
  public:
@@ -88,10 +131,10 @@ class ConstantTarget final : public Rule {
 
 extern constinit const PassInfo constant_shapes = {
     .name = "constant-shapes",
-    .summary = "write Reshape targets as constants of numbers, 0 and -1",
+    .summary = "write targets of Reshapes and Expands as constants",
     .exact = Exact::Yes,
     .level = 1,
-    .make = make_pass<RulePass<ConstantTarget>>,
+    .make = make_pass<RulePass<ConstantTarget, ExpandTarget>>,
     .new_operators = NewOperators::Never};
 
 }  // namespace graphopt
