@@ -18,11 +18,13 @@ CostKeeper::Share CostKeeper::share(DNode n) const {
   if (node.node_class == NodeClass::Deformation) return kDeform;
   if (node.node_class != NodeClass::Elementwise) return kCompute;
   if (node.absorbed) return kAbsorbed;
-  return node.region ? kCompute : kFree;
+  if (!node.region) return kFree;
+  return d_[node.region].heavy ? kCompute : kApart;
 }
 
 void CostKeeper::add(Cost& c, Share s, std::int64_t sign) {
-  if (s == kCompute || s == kFree) c.compute += sign;
+  if (s == kCompute || s == kApart || s == kFree) c.compute += sign;
+  if (s == kApart || s == kFree) c.apart += sign;
   if (s == kFree) c.free += sign;
   if (s == kDeform) c.deform += sign;
   if (s == kAbsorbed) c.absorbed += sign;
@@ -135,8 +137,8 @@ std::string CostKeeper::difference() {
       return at(n) + "its share in the cost is old";
     add(fresh, s, 1);
   }
-  if (fresh.compute != total_.compute || fresh.free != total_.free || fresh.deform != total_.deform ||
-      fresh.absorbed != total_.absorbed)
+  if (fresh.compute != total_.compute || fresh.apart != total_.apart || fresh.free != total_.free ||
+      fresh.deform != total_.deform || fresh.absorbed != total_.absorbed)
     return "the cost is not the sum of the nodes' shares";
   return regions_.difference();
 }

@@ -4,8 +4,9 @@
 //   F   elementwise nodes that are in no region and not absorbed (regions/regions.h)
 //   D   deformation nodes
 // Shape computations do not count. A move is kept only if the cost falls; -O1, `tiles` and `fork` require
-// more. `clean-up` may also keep the cost: it runs once per draft, and each of its steps removes a node,
-// shortens a chain of deformations or turns a Transpose into a deformation. So every search ends.
+// more, and more nodes have to pay: saves_launches(). `clean-up` may also keep the cost: it runs once per
+// draft, and each of its steps removes a node, shortens a chain of deformations or turns a Transpose into a
+// deformation. So every search ends.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +23,21 @@ struct Cost {
   std::int64_t free = 0;      // F
   std::int64_t deform = 0;    // D
   std::int64_t absorbed = 0;  // absorbed nodes: not part of the cost, but the reason when it rose
+  // Elementwise nodes that no runtime executes together with a Conv or product: not absorbed, and not in the
+  // region of a heavy anchor.
+  std::int64_t apart = 0;
   std::int64_t nodes() const { return compute + deform + absorbed; }
   friend bool operator<(const Cost& a, const Cost& b) {
     return a.compute != b.compute ? a.compute < b.compute : a.free + a.deform < b.free + b.deform;
   }
 };
+
+// Returns whether more nodes than before are worth it: C' falls, or each new node brings two into the region
+// of a Conv or product. A region of another anchor (a Concat, a reduction) saves no launch in any runtime
+// that was measured.
+inline bool saves_launches(const Cost& before, const Cost& after) {
+  return after.compute < before.compute || before.apart - after.apart >= 2 * (after.nodes() - before.nodes());
+}
 
 // Keeps the cost of a draft up to date over moves that are tried, kept or undone.
 class CostKeeper {
@@ -51,7 +62,7 @@ class CostKeeper {
   std::span<const DNode> regrown() const { return regions_.updated(); }
 
  private:
-  enum Share : std::uint8_t { kNothing, kCompute, kFree, kDeform, kAbsorbed };
+  enum Share : std::uint8_t { kNothing, kCompute, kApart, kFree, kDeform, kAbsorbed };
   Share share(DNode n) const;
   static void add(Cost& c, Share s, std::int64_t sign);
   bool absorbed_now(DNode n) const;

@@ -14,6 +14,7 @@ namespace graphopt {
 
 struct MoveCost {
   std::int64_t compute = 0, free = 0, deform = 0;  // C', F, D of hoist/cost.h
+  std::int64_t apart = 0, nodes = 0;               // see there
 };
 
 struct KeptMove {

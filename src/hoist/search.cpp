@@ -29,7 +29,7 @@
 namespace graphopt {
 namespace {
 
-MoveCost plain(const Cost& c) { return {c.compute, c.free, c.deform}; }
+MoveCost plain(const Cost& c) { return {c.compute, c.free, c.deform, c.apart, c.nodes()}; }
 
 class Search {
  public:
@@ -364,6 +364,7 @@ class Search {
     if (only == Only::NotDearer) return !(before < after);
     if (!(after < before) || (c_.options.strictness == Strictness::Plain && after.deform > before.deform))
       return false;  // -O1: no new D
+    if (after.nodes() > before.nodes() && !saves_launches(before, after)) return false;
     if (only == Only::NoMoreNodes) return after.nodes() <= before.nodes();
     if (only == Only::TwoForOne)
       return after.compute < before.compute || before.free - after.free >= 2 * (after.deform - before.deform);

@@ -7,8 +7,7 @@
 // merge_split.cpp). Each candidate is carried out in a draft of the graph and kept only if the cost falls
 // (hoist/cost.h).
 // Exact: each element is computed by the same operator from the same operand elements. Elements change their
-// position: where kernels give other bits there, floats may round otherwise from -O2 on, and -O1 and --exact
-// refuse the move. A Cast to integers moves so at -O3 alone.
+// position, so operators whose kernels give other bits there are refused below -O3.
 // Lowers: (C', F + D).
 // Ends: that pair of natural numbers falls with every move.
 // Left alone: operators in the epilogue of a Conv or MatMul; Concats and Splits of which only some branches
@@ -27,7 +26,7 @@ extern constinit const PassInfo aggregate_elementwise = {
     .exact = Exact::Yes,
     .level = 1,
     .make = make_pass<SearchPass<MoveKinds{.merge = true}>>,
-    .rounds_from = 2,
+    .rounds_from = 3,
     .search = true};
 
 }  // namespace graphopt

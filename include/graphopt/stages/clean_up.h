@@ -57,6 +57,9 @@ struct CleanUpStage {
     std::int64_t compute = 0;  // C': nodes that are neither deformations nor absorbed elementwise nodes
     std::int64_t free = 0;     // F: elementwise nodes in no region with an anchor, and not absorbed
     std::int64_t deform = 0;   // D: deformation nodes
+    // Elementwise nodes that are neither absorbed nor in the region of a Conv or product, and all nodes: more
+    // nodes are kept only where compute falls, or apart by two for each of them.
+    std::int64_t apart = 0, nodes = 0;
   };
   struct Move {
     std::string pass, kind, place;

@@ -92,7 +92,9 @@ Status run_passes(Run& run, Work& work, Logs* logs) {
 void report_moves(Run& run, const Logs& logs, const RenamedValues& renamed) {
   const MoveLog& log = logs.moves;
   CleanUpStage::Report& report = run.report.clean_up;
-  const auto cost = [](const MoveCost& c) { return CleanUpStage::Cost{c.compute, c.free, c.deform}; };
+  const auto cost = [](const MoveCost& c) {
+    return CleanUpStage::Cost{c.compute, c.free, c.deform, c.apart, c.nodes};
+  };
   for (const KeptMove& m : log.kept)
     report.moves.push_back({std::string(m.pass), std::string(m.kind),
                             to_string(place_of(run.work->model, m.place)), cost(m.before), cost(m.after)});
@@ -168,7 +170,11 @@ void clean_up_json(const Report& report, Json& out) {
   Json& passes = out["passes"] = Json::array();
   for (const CleanUpStage::PassFigures& p : r.passes) passes.push_back(to_json(p));
   const auto cost = [](const CleanUpStage::Cost& c) {
-    return Json{{"compute", c.compute}, {"free", c.free}, {"deform", c.deform}};
+    return Json{{"compute", c.compute},
+                {"free", c.free},
+                {"deform", c.deform},
+                {"apart", c.apart},
+                {"nodes", c.nodes}};
   };
   Json& moves = out["moves"] = Json::array();
   for (const CleanUpStage::Move& m : r.moves) {

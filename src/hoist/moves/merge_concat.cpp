@@ -363,7 +363,7 @@ class LockstepWalk {
     const bool narrow = each && (row.children[0].kind != Child::Kind::Row || !wide[row.children[0].row]);
     return std::ranges::all_of(row.nodes, [&](DNode n) {
       return n && !d_[n].per_axis && !(narrow && broadcasts_one_way(d_.model(), d_[n].origin)) &&
-             (mixed ? may_expand(d_, n) : may_move(d_, n, each ? to : shapes_[0], true, options_.strictness));
+             (mixed ? may_expand(d_, n) : may_move(d_, n, each ? to : shapes_[0], true, options_.merging()));
     });
   }
 

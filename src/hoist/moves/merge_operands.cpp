@@ -39,7 +39,7 @@ bool same_elementwise(const Draft& d, std::span<const DNode> nodes, ShapeId to, 
       why = r;
       return false;
     }
-    if (!may_move(d, n, to, true, o.strictness)) {
+    if (!may_move(d, n, to, true, o.merging())) {
       why = MoveRefusal::Position;
       return false;
     }

@@ -13,6 +13,9 @@ namespace graphopt {
 
 struct MoveOptions {
   Strictness strictness = Strictness::Exact;
+  // Of merges past Concat and Split, which save a launch: they keep every bit at -O2. Transposes, which copy
+  // the whole tensor, may cost a rounding there.
+  Strictness merging() const { return strictness == Strictness::Rounding ? Strictness::Exact : strictness; }
 };
 
 // Which neighbour of a deformation or Transpose takes part in a move: Down, what reads it; Up, what feeds it.
