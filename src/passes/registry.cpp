@@ -9,13 +9,13 @@
 namespace graphopt {
 
 extern const PassInfo constants_to_initializers, drop_identity, constant_folding, inline_if, drop_noop,
-    cancel_quantization, merge_repeats, constant_shapes, merge_initializers, common_subexpressions,
-    drop_unused_outputs, dead_code, aggregate_elementwise, compose, hoist_reshape, raise_gemm,
-    neutral_elements, zero_states, sequence_idioms, merge_tables, merge_matmuls, reduce_keepdims, fold_affine,
-    batch_products, resolve_types, compose_selections, signed_zeros, merge_reductions, merge_factors,
-    select_parts, share_rows, fold_pads, merge_bounds, compose_layouts, simplify_loops, simplify_if,
-    inline_functions, sequence_values, unroll_loops, loop_invariants, raise_activations, raise_norms,
-    raise_shuffles, merge_slices, least_rank;
+    cancel_quantization, merge_repeats, scatter_blocks, constant_shapes, merge_initializers,
+    common_subexpressions, drop_unused_outputs, dead_code, aggregate_elementwise, compose, hoist_reshape,
+    raise_gemm, neutral_elements, zero_states, sequence_idioms, merge_tables, merge_matmuls, reduce_keepdims,
+    fold_affine, batch_products, resolve_types, compose_selections, signed_zeros, merge_reductions,
+    merge_factors, select_parts, share_rows, fold_pads, merge_bounds, compose_layouts, simplify_loops,
+    simplify_if, inline_functions, sequence_values, unroll_loops, loop_invariants, raise_activations,
+    raise_norms, raise_shuffles, merge_slices, least_rank;
 
 namespace {
 
@@ -57,6 +57,7 @@ constexpr const PassInfo* kPasses[] = {
     &compose_layouts,  // next to compose, and after common-subexpressions for the same reason
     &compose_selections,  // next to compose, and after common-subexpressions for the same reason
     &merge_repeats,       // before the searches, which move the Reshape away from its Expand
+    &scatter_blocks,      // next to compose-selections, which knows assignments to all of a tensor
     &merge_slices,        // after compose, which makes Splits of Slices
     &drop_unused_outputs,
 
