@@ -155,8 +155,8 @@ def moves_of(moves):
 
 
 def nodes_that_pay(move):
-    """How many more nodes a move leaves, where it lowers C' or brings two elementwise nodes for each of them to
-    a Conv or product."""
+    """How many more nodes a move leaves, where it lowers C' or brings two elementwise nodes for each of them
+    to a Conv or product."""
     before, after = move["before"], move["after"]
     more = after["nodes"] - before["nodes"]
     pays = after["compute"] < before["compute"] or before["apart"] - after["apart"] >= 2 * more
