@@ -32,6 +32,7 @@ constexpr Types kInts = set_of({DType::Int8, DType::Int16, DType::Int32, DType::
 constexpr Types kSigned = set_of({DType::Int8, DType::Int16, DType::Int32, DType::Int64});
 constexpr Types kUnsigned = kInts & ~kSigned;
 constexpr Types kIndex = set_of({DType::Int32, DType::Int64});
+constexpr Types kFloat = set_of({DType::Float});
 constexpr Types kIeee = set_of({DType::Float, DType::Double});
 // At best Rounds for float16 if the kernel rounds: on a CPU ONNX Runtime computes chains of such nodes in
 // float32 and rounds once, at their end, so folding a node of the chain rounds once more.
@@ -109,7 +110,7 @@ constexpr Row kRows[] = {
     {OpKind::Mul, 7, 0, kInts | kIeee, kHalf | kBrain, fold_arithmetic},
     {OpKind::Div, 7, 0, kInts | kIeee, kHalf | kBrain, fold_arithmetic},
     {OpKind::Mod, 10, 0, kInts | kIeee, kNone, fold_arithmetic},
-    {OpKind::Pow, 7, 0, kIndex, kNone, fold_arithmetic},
+    {OpKind::Pow, 7, 0, kIndex, kFloats, fold_pow},
     {OpKind::Sum, 8, 0, kIeee, kNone, fold_arithmetic},
     {OpKind::Min, 8, 0, kInts | kIeee | kHalf, kBrain, fold_min_max},
     {OpKind::Max, 8, 0, kInts | kIeee | kHalf, kBrain, fold_min_max},
@@ -148,6 +149,33 @@ constexpr Row kRows[] = {
     {OpKind::Erf, 9, 0, kNone, kFloats, fold_unary},
     {OpKind::Sin, 7, 0, kNone, kFloats, fold_unary},
     {OpKind::Cos, 7, 0, kNone, kFloats, fold_unary},
+    {OpKind::Tan, 7, 0, kNone, kFloats, fold_unary},
+    {OpKind::Asin, 7, 0, kNone, kFloats, fold_unary},
+    {OpKind::Acos, 7, 0, kNone, kFloats, fold_unary},
+    {OpKind::Atan, 7, 0, kNone, kFloats, fold_unary},
+    {OpKind::Sinh, 9, 0, kNone, kFloats, fold_unary},
+    {OpKind::Cosh, 9, 0, kNone, kFloats, fold_unary},
+    {OpKind::Asinh, 9, 0, kNone, kFloats, fold_unary},
+    {OpKind::Acosh, 9, 0, kNone, kFloats, fold_unary},
+    {OpKind::Atanh, 9, 0, kNone, kFloats, fold_unary},
+
+    // The operators' functions, which stand for missing kernels, give another zero of a double (LeakyRelu
+    // with alpha = 0), and have constants of float (HardSwish). ONNX Runtime computes a Shrink of doubles in
+    // float.
+    {OpKind::LeakyRelu, 6, 0, kFloat, kFloats & ~kFloat, fold_by_comparison},
+    {OpKind::PRelu, 7, 0, kFloat, kFloats & ~kFloat, fold_p_relu},
+    {OpKind::ThresholdedRelu, 10, 0, kFloat, kFloats & ~kFloat, fold_by_comparison},
+    {OpKind::Shrink, 9, 0, kFloat, kHalf | kBrain, fold_by_comparison},
+    {OpKind::Elu, 6, 0, kNone, kFloats, fold_activation},
+    {OpKind::Selu, 6, 0, kNone, kFloats, fold_activation},
+    {OpKind::Celu, 12, 0, kNone, kFloats, fold_activation},
+    {OpKind::HardSigmoid, 6, 0, kNone, kFloats, fold_activation},
+    {OpKind::HardSwish, 14, 0, kNone, kFloat | kHalf | kBrain, fold_activation},
+    {OpKind::Softplus, 1, 0, kNone, kFloats, fold_activation},
+    {OpKind::Softsign, 1, 0, kNone, kFloats, fold_activation},
+    {OpKind::Mish, 18, 0, kNone, kFloats, fold_activation},
+    {OpKind::Gelu, 20, 0, kNone, kFloats, fold_activation},
+    {OpKind::Swish, 24, 0, kNone, kFloats, fold_activation},
 
     {OpKind::ReduceSum, 1, 0, kInts, kFloats, fold_reduce},
     {OpKind::ReduceProd, 1, 0, kInts, kFloats, fold_reduce},

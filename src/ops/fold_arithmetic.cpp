@@ -1,8 +1,12 @@
 // + - * / and related operators. Integers: integer_arithmetic.h. Floats: the operations of IEEE 754 are
 // correctly rounded everywhere. float16 and bfloat16 go through float: rounding twice is harmless for + - * /
 // as float has more than twice their digits and two more.
+//
+// Pow of floats is computed in double and rounded once: runtimes multiply for some exponents, and their pow
+// is not rounded correctly.
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "ops/fold_binary.h"
 #include "ops/integer_arithmetic.h"
@@ -43,14 +47,6 @@ FoldRefusal fold_arithmetic(FoldRun& r) {
     if (!as_c && is_float(r.in(0).dtype)) return kBad;
   }
   const DType type = r.in(0).dtype;
-  if (r.kind == OpKind::Pow) {
-    if (r.in(1).dtype != type) return kNotFoldable;
-    return with_int(type, [&](auto elem) {
-      using E = decltype(elem);
-      using T = typename E::Value;
-      return emit_binary<E, E>(r, [](T a, T b, T& v) { return integers::power(a, b, v); });
-    });
-  }
   return with_number(type, [&](auto elem) {
     using E = decltype(elem);
     using T = typename E::Value;
@@ -70,6 +66,56 @@ FoldRefusal fold_arithmetic(FoldRun& r) {
         return emit_binary<E, E>(r, [as_c](T a, T b, T& v) { return compute(OpKind::Mod, a, b, as_c, v); });
       default: return kNotFoldable;
     }
+  });
+}
+
+namespace {
+
+// The numbers of an operand in another element type; nothing where the type does not hold one of them.
+template <class To> std::optional<std::string> converted(const Operand& from) {
+  std::string raw(static_cast<std::size_t>(from.elements) * sizeof(double), '\0');
+  const FoldRefusal no = with_number(from.dtype, [&](auto elem) {
+    using From = decltype(elem);
+    for (std::int64_t i = 0; i < from.elements; ++i) {
+      const auto x = From::get(from.data, i);
+      if constexpr (std::is_integral_v<typename From::Value>)
+        if (!exact_in_double(x)) return kBad;
+      To::put(raw.data(), i, static_cast<typename To::Value>(x));
+      if (static_cast<double>(To::get(raw.data(), i)) != static_cast<double>(x)) return kBad;
+    }
+    return kDone;
+  });
+  return no == kDone ? std::optional(std::move(raw)) : std::nullopt;
+}
+
+}  // namespace
+
+FoldRefusal fold_pow(FoldRun& r) {
+  const DType type = r.in(0).dtype;
+  if (is_int(type)) {
+    if (r.in(1).dtype != type) return kNotFoldable;
+    return with_int(type, [&](auto elem) {
+      using E = decltype(elem);
+      using T = typename E::Value;
+      return emit_binary<E, E>(r, [](T a, T b, T& v) { return integers::power(a, b, v); });
+    });
+  }
+  if (const FoldRefusal no = r.charge(r.in(1).elements); no != kDone) return no;
+  return with_float(type, [&](auto elem) {
+    using E = decltype(elem);
+    using T = typename E::Value;
+    const std::optional<std::string> exponents = converted<E>(r.in(1));  // a NaN is refused, too
+    if (!exponents) return kNotFoldable;
+    Operand exponent = r.in(1);
+    exponent.dtype = type;
+    exponent.data = exponents->data();
+    Buffer out;
+    const FoldRefusal no = binary<E, E>(r, r.in(0), exponent, out, [](T a, T b, T& v) {
+      v = static_cast<T>(std::pow(static_cast<double>(a), static_cast<double>(b)));
+      return !std::isnan(a) && !std::isnan(v);  // whose sign and payload differ by processor
+    });
+    if (no == kDone) r.emit(0, std::move(out));
+    return no;
   });
 }
 

@@ -290,6 +290,7 @@ FoldRefusal fold_quantize(FoldRun& r);
 FoldRefusal fold_dequantize(FoldRun& r);
 // fold_arithmetic.cpp: + - * / and related operators, of two or more operands
 FoldRefusal fold_arithmetic(FoldRun& r);
+FoldRefusal fold_pow(FoldRun& r);
 FoldRefusal fold_min_max(FoldRun& r);
 FoldRefusal fold_bits(FoldRun& r);
 // fold_logic.cpp: results are bools
@@ -299,6 +300,10 @@ FoldRefusal fold_is_nan_inf(FoldRun& r);
 // fold_unary.cpp
 FoldRefusal fold_unary(FoldRun& r);
 FoldRefusal fold_clip(FoldRun& r);
+// fold_activation.cpp: activation functions of several steps, or with parameters
+FoldRefusal fold_by_comparison(FoldRun& r);
+FoldRefusal fold_p_relu(FoldRun& r);
+FoldRefusal fold_activation(FoldRun& r);
 // fold_reduce.cpp
 FoldRefusal fold_reduce(FoldRun& r);
 FoldRefusal fold_arg_reduce(FoldRun& r);

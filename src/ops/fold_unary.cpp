@@ -11,26 +11,11 @@
 #include <numbers>
 
 #include "ops/facts_kernels.h"
-#include "ops/fold_kernel.h"
+#include "ops/fold_unary.h"
 #include "ops/integer_arithmetic.h"
 
 namespace graphopt::folding {
 namespace {
-
-// op(x, result) returns false where the result is not defined.
-template <class E, class Op> FoldRefusal unary(FoldRun& r, Op op) {
-  const Operand& data = r.in(0);
-  Buffer out;
-  if (const FoldRefusal no = r.make(E::kType, Dims(data.dims.begin(), data.dims.end()), out); no != kDone)
-    return no;
-  for (std::int64_t i = 0; i < data.elements; ++i) {
-    typename E::Value v{};
-    if (!op(E::get(data.data, i), v)) return kBad;
-    E::put(out.data(), i, v);
-  }
-  r.emit(0, std::move(out));
-  return kDone;
-}
 
 template <class E> FoldRefusal unary_int(FoldRun& r) {
   using T = typename E::Value;
@@ -62,6 +47,15 @@ double transcendental(OpKind kind, double x) {
     case OpKind::Erf: return std::erf(x);
     case OpKind::Sin: return std::sin(x);
     case OpKind::Cos: return std::cos(x);
+    case OpKind::Tan: return std::tan(x);
+    case OpKind::Asin: return std::asin(x);
+    case OpKind::Acos: return std::acos(x);
+    case OpKind::Atan: return std::atan(x);
+    case OpKind::Sinh: return std::sinh(x);
+    case OpKind::Cosh: return std::cosh(x);
+    case OpKind::Asinh: return std::asinh(x);
+    case OpKind::Acosh: return std::acosh(x);
+    case OpKind::Atanh: return std::atanh(x);
     default: return std::numeric_limits<double>::quiet_NaN();
   }
 }

@@ -12,7 +12,37 @@ FLOATS = [np.float32, np.float64, np.float16]
 MOVED = INTS + FLOATS + [np.bool_, object]
 LOW, HIGH = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
-ONLY_ROUNDS = {"Exp", "Log", "Tanh", "Sigmoid", "Erf", "Sin", "Cos", "MatMul", "BatchNormalization"}
+TRANSCENDENTAL = {  # with the numbers of which the result is one
+    "Exp": None,
+    "Log": (0.1, None),
+    "Tanh": None,
+    "Sigmoid": None,
+    "Erf": None,
+    "Sin": None,
+    "Cos": None,
+    "Tan": None,
+    "Asin": (-1, 1),
+    "Acos": (-1, 1),
+    "Atan": None,
+    "Sinh": None,
+    "Cosh": None,
+    "Asinh": None,
+    "Acosh": (1, None),
+    "Atanh": (-1, 1),
+}
+ACTIVATIONS = {  # the oldest opset, and names of parameters
+    "Elu": (6, ["alpha"]),
+    "Selu": (6, ["alpha", "gamma"]),
+    "Celu": (12, ["alpha"]),
+    "HardSigmoid": (6, ["alpha", "beta"]),
+    "HardSwish": (14, []),
+    "Softplus": (1, []),
+    "Softsign": (1, []),
+    "Mish": (18, []),
+    "Gelu": (20, []),
+    "Swish": (24, ["alpha"]),
+}
+ONLY_ROUNDS = {*TRANSCENDENTAL, *ACTIVATIONS, "MatMul", "BatchNormalization"}
 NO_RUNTIME = {"BitCast"}  # not in every version of ONNX Runtime
 
 
@@ -445,10 +475,43 @@ def unary(rng, add):
             add("Round", 11, [x])
             add("Clip", 12, [x, np.asarray(t(pick(rng, [0.0, -0.0, -1]))), np.asarray(t(1))])
             few = np.clip(np.nan_to_num(x.astype(np.float64), nan=0.5), -110, 110).astype(t)
-            for op in sorted(ONLY_ROUNDS):
-                add(op, 13, [np.abs(few) + t(0.1) if op == "Log" else few])
+            for op, domain in TRANSCENDENTAL.items():
+                add(op, 13, [few if domain is None or rng.integers(4) == 0 else np.clip(few, *domain)])
     add("Clip", 6, [numbers(rng, np.float32, shape_of(rng))], min=-1.0, max=2.5)
     add("Clip", 6, [numbers(rng, np.float32, shape_of(rng))], max=2.5)
+
+
+def activations(rng, add):
+    for t in FLOATS:
+        shape = pick(rng, [shape_of(rng), (int(rng.integers(5, 70)),)])
+        x = numbers(rng, t, shape)
+        finite = np.clip(np.nan_to_num(x.astype(np.float64), nan=0.5), -300, 300).astype(t)
+        opset = lambda since: max(since, pick(rng, [since, 13, 16, 18, 20, 22, 24]))  # noqa: E731
+        parameter = lambda: float(pick(rng, [0.25, -0.5, 0.01, 0.0, 1.5, 3.0]))  # noqa: E731
+        for op, (since, names) in ACTIVATIONS.items():
+            attrs = {n: parameter() for n in names if rng.integers(3) == 0}
+            if op == "Gelu" and rng.integers(2):
+                attrs["approximate"] = "tanh"
+            add(op, opset(since), [finite], **attrs)
+            add(op, opset(since), [x], **attrs)
+        add("LeakyRelu", opset(6), [x])
+        add("LeakyRelu", opset(6), [x], alpha=parameter())
+        add("ThresholdedRelu", opset(10), [x])
+        add("ThresholdedRelu", opset(10), [x], alpha=pick(rng, [0.5, -2.0, 0.1, 0.0]))
+        add("Shrink", opset(9), [x], bias=parameter(), lambd=parameter())
+        add("Shrink", opset(9), [x])
+        a, b = broadcast_pair(rng)
+        add("PRelu", opset(7), [numbers(rng, t, a), numbers(rng, t, b)])
+        add("PRelu", opset(7), [x, numbers(rng, t, pick(rng, [(1,), shape[-1:]]))])
+        # Pow: exponents of any type; those for which kernels multiply
+        base, exponent = numbers(rng, t, a), numbers(rng, t, b)
+        add("Pow", opset(7), [base, exponent])
+        add("Pow", opset(7), [np.abs(finite), (rng.standard_normal(shape[-1:]) * 3).astype(t)])
+        add("Pow", opset(7), [x, t(pick(rng, [0, 1, 2, 3, 4, -1, -2, 0.5, 1 / 3, np.inf]))])
+        other = pick(rng, [np.int32, np.int64, np.float32, np.float64])
+        add("Pow", pick(rng, [12, 13, 15]), [base, (rng.integers(-8, 9, b) / 2).astype(other)])
+        add("Pow", 13, [base, np.asarray(pick(rng, [2**53, 2**53 + 1, -7, 40]), np.int64)])
+        add("Pow", 13, [base, np.asarray(0.1, other)])
 
 
 def reductions(rng, add):
@@ -551,7 +614,7 @@ def quantizations(rng, add):
             add("QuantizeLinear", pick(rng, [v for v in opsets if v > 10]), [x, steps, zeros], axis=axis)
 
 
-FAMILIES = (movement, makers, gathers, casts, arithmetic, logic, unary, reductions, products, quantizations)
+FAMILIES = (movement, makers, gathers, casts, arithmetic, logic, unary, activations, reductions, products, quantizations)
 REPEATS = {
     movement: 24,
     makers: 8,
@@ -560,6 +623,7 @@ REPEATS = {
     arithmetic: 6,
     logic: 6,
     unary: 6,
+    activations: 6,
     reductions: 4,
     products: 24,
     quantizations: 12,

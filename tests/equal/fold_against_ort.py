@@ -160,18 +160,28 @@ def close(a, b):
         return np.allclose(a.astype(np.float64), b.astype(np.float64), tolerance, tolerance, equal_nan=True)
 
 
-# What docs/rounding.md promises of transcendental functions: rounding units of the result's magnitude, and
-# rounding units of 1.
-RELATIVE, ABSOLUTE = {"Exp": 4, "Log": 4, "Erf": 4}, {"Tanh": 8, "Sigmoid": 8, "Sin": 8, "Cos": 8}
+# What docs/rounding.md promises: rounding units of the result's magnitude, of 1, and of the largest of 1, the
+# operand and the attributes.
+RELATIVE = {
+    **{"Exp": 4, "Log": 4, "Erf": 4, "Pow": 4},
+    **dict.fromkeys(["Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh"], 16),
+}
+ABSOLUTE = {"Tanh": 8, "Sigmoid": 8, "Sin": 8, "Cos": 8}
+SCALED = dict.fromkeys(_fold_cases.ACTIVATIONS, 8)
 
 
-def as_documented(op, a, b):
-    if a.dtype not in (np.float32, np.float64) or not (op in RELATIVE or op in ABSOLUTE):
+def as_documented(case, a, b):
+    op = case.op
+    if a.dtype not in (np.float32, np.float64) or not (op in RELATIVE or op in ABSOLUTE or op in SCALED):
         return True
     numbers = np.finfo(a.dtype)
     with np.errstate(all="ignore"):
-        unit = float(numbers.eps) / 2 * (RELATIVE.get(op) or ABSOLUTE[op])
-        bound = unit * np.maximum(np.abs(b), numbers.tiny) if op in RELATIVE else unit
+        bound = float(numbers.eps) / 2 * (RELATIVE.get(op) or ABSOLUTE.get(op) or SCALED[op])
+        if op in RELATIVE:
+            bound = bound * np.maximum(np.abs(b), numbers.tiny)
+        elif op in SCALED:
+            given = [abs(v) for v in case.attrs.values() if isinstance(v, float)]
+            bound = bound * np.maximum(np.abs(case.inputs[0]), max([1.0, *given]))
         return bool(np.all((np.abs(a - b) <= bound) | (a == b) | (np.isnan(a) & np.isnan(b))))
 
 
@@ -217,7 +227,7 @@ def main():
                     theirs = np.asarray(theirs)
                     found = widened(ours) if case.brain_results else ours
                     if not (same_bits if a else close)(found, theirs) or not (
-                        a or as_documented(case.op, found, theirs)
+                        a or as_documented(case, found, theirs)
                     ):
                         problems.append(
                             f"{kind}, differs: {case}\n    graphopt {ours.ravel()[:12]} {ours.shape}\n"
