@@ -189,6 +189,8 @@ constexpr Row kRows[] = {
     {OpKind::CumSum, 11, 0, kIndex, kFloats, fold_cum_sum},
     {OpKind::TopK, 10, 0, kInts | kIeee, kNone, fold_top_k},
 
+    {OpKind::Softmax, 1, 0, kNone, kFloats, fold_softmax},
+    {OpKind::LogSoftmax, 1, 0, kNone, kFloats, fold_softmax},
     {OpKind::MatMul, 1, 0, kNone, kIeee, fold_mat_mul},
     {OpKind::BatchNormalization, 9, 0, kNone, kIeee, fold_batch_normalization, 0b11000},
 };

@@ -309,6 +309,8 @@ FoldRefusal fold_reduce(FoldRun& r);
 FoldRefusal fold_arg_reduce(FoldRun& r);
 FoldRefusal fold_cum_sum(FoldRun& r);
 FoldRefusal fold_top_k(FoldRun& r);
+// fold_softmax.cpp
+FoldRefusal fold_softmax(FoldRun& r);
 // fold_products.cpp
 FoldRefusal fold_mat_mul(FoldRun& r);
 FoldRefusal fold_batch_normalization(FoldRun& r);

@@ -42,7 +42,7 @@ ACTIVATIONS = {  # the oldest opset, and names of parameters
     "Gelu": (20, []),
     "Swish": (24, ["alpha"]),
 }
-ONLY_ROUNDS = {*TRANSCENDENTAL, *ACTIVATIONS, "MatMul", "BatchNormalization"}
+ONLY_ROUNDS = {*TRANSCENDENTAL, *ACTIVATIONS, "Softmax", "LogSoftmax", "MatMul", "BatchNormalization"}
 NO_RUNTIME = {"BitCast"}  # not in every version of ONNX Runtime
 
 
@@ -514,6 +514,22 @@ def activations(rng, add):
         add("Pow", 13, [base, np.asarray(0.1, other)])
 
 
+def softmax(rng, add):
+    for t in FLOATS:
+        shape = shape_of(rng, int(rng.integers(0, 5))) if rng.integers(4) else (2, int(rng.integers(20, 300)))
+        finite = np.clip(np.nan_to_num(numbers(rng, t, shape).astype(np.float64), nan=0.5), -1000, 1000)
+        x = finite.astype(t)
+        masked = np.where(rng.integers(0, 3, shape) == 0, -np.inf, finite).astype(t)
+        for op in ("Softmax", "LogSoftmax"):
+            axis = int(rng.integers(-len(shape), max(len(shape), 1)))
+            add(op, pick(rng, [13, 18, 22]), [x], **({"axis": axis} if rng.integers(3) else {}))
+            add(op, pick(rng, [1, 9, 11, 12]), [x], **({"axis": abs(axis)} if rng.integers(3) else {}))
+            add(op, 11, [x], axis=axis)
+            add(op, pick(rng, [9, 13]), [x], axis=int(rng.integers(-6, 6)))
+            add(op, 13, [masked], axis=axis)
+            add(op, 13, [numbers(rng, t, shape)], axis=axis)
+
+
 def reductions(rng, add):
     for op in (
         "ReduceSum",
@@ -614,7 +630,20 @@ def quantizations(rng, add):
             add("QuantizeLinear", pick(rng, [v for v in opsets if v > 10]), [x, steps, zeros], axis=axis)
 
 
-FAMILIES = (movement, makers, gathers, casts, arithmetic, logic, unary, activations, reductions, products, quantizations)
+FAMILIES = (
+    movement,
+    makers,
+    gathers,
+    casts,
+    arithmetic,
+    logic,
+    unary,
+    activations,
+    softmax,
+    reductions,
+    products,
+    quantizations,
+)
 REPEATS = {
     movement: 24,
     makers: 8,
@@ -624,6 +653,7 @@ REPEATS = {
     logic: 6,
     unary: 6,
     activations: 6,
+    softmax: 4,
     reductions: 4,
     products: 24,
     quantizations: 12,

@@ -158,5 +158,41 @@ TEST(FoldPow, FloatsAndExponentsOfOtherTypes) {
   }
 }
 
+TEST(FoldSoftmax, AlongTheAxisOrAllThatFollow) {
+  FoldCase c(13);
+  c.f32({2, 2}, {0, 5, 0, 5}).attr("axis", std::int64_t{0});
+  ASSERT_EQ(c.fold(OpKind::Softmax), kFolded);
+  EXPECT_EQ(c.f32s(), (Floats{0.5f, 0.5f, 0.5f, 0.5f}));
+  EXPECT_EQ(c.folded.exactness, FoldExactness::Rounds);
+  FoldCase flat(11);
+  flat.f32({1, 2, 2}, {3, 3, 3, 3});
+  ASSERT_EQ(flat.fold(OpKind::Softmax), kFolded);
+  EXPECT_EQ(flat.f32s(), (Floats{0.25f, 0.25f, 0.25f, 0.25f}));
+  FoldCase last(13);
+  last.f32({1, 2, 2}, {3, 3, 3, -kInf});
+  ASSERT_EQ(last.fold(OpKind::Softmax), kFolded);
+  EXPECT_EQ(last.f32s(), (Floats{0.5f, 0.5f, 1, 0}));
+  FoldCase log(13);
+  log.f32({2}, {1000, 1000});
+  ASSERT_EQ(log.fold(OpKind::LogSoftmax), kFolded);
+  EXPECT_NEAR(log.f32s()[0], -std::numbers::ln2_v<float>, 1e-6f);
+}
+
+TEST(FoldSoftmax, RefusesWhatHasNoSumAndAxesOutside) {
+  for (const Floats& bad : {Floats{kNan, 1}, Floats{kInf, 1}, Floats{-kInf, -kInf}}) {
+    FoldCase c(13);
+    c.f32({2}, bad);
+    EXPECT_EQ(c.fold(OpKind::Softmax), kBadOperands);
+  }
+  for (const auto& [opset, axis] : std::vector<std::pair<int, std::int64_t>>{{9, -1}, {11, 2}, {13, -3}}) {
+    FoldCase c(opset);
+    c.f32({1, 2}, {1, 2}).attr("axis", axis);
+    EXPECT_EQ(c.fold(OpKind::Softmax), kBadOperands) << opset;
+  }
+  FoldCase scalar(13);
+  scalar.f32({}, {1});
+  EXPECT_EQ(scalar.fold(OpKind::Softmax), kCannot);
+}
+
 }  // namespace
 }  // namespace graphopt
