@@ -191,6 +191,10 @@ constexpr Row kRows[] = {
 
     {OpKind::Softmax, 1, 0, kNone, kFloats, fold_softmax},
     {OpKind::LogSoftmax, 1, 0, kNone, kFloats, fold_softmax},
+    {OpKind::MaxPool, 1, 0, set_of({DType::Int8, DType::UInt8}) | kIeee | kHalf, kBrain, fold_max_pool},
+    {OpKind::GlobalMaxPool, 1, 0, kIeee | kHalf, kBrain, fold_max_pool},
+    {OpKind::AveragePool, 1, 0, kNone, kFloats, fold_average_pool},
+    {OpKind::GlobalAveragePool, 1, 0, kNone, kFloats, fold_average_pool},
     {OpKind::MatMul, 1, 0, kNone, kIeee, fold_mat_mul},
     {OpKind::BatchNormalization, 9, 0, kNone, kIeee, fold_batch_normalization, 0b11000},
 };

@@ -311,6 +311,9 @@ FoldRefusal fold_cum_sum(FoldRun& r);
 FoldRefusal fold_top_k(FoldRun& r);
 // fold_softmax.cpp
 FoldRefusal fold_softmax(FoldRun& r);
+// fold_pool.cpp
+FoldRefusal fold_max_pool(FoldRun& r);
+FoldRefusal fold_average_pool(FoldRun& r);
 // fold_products.cpp
 FoldRefusal fold_mat_mul(FoldRun& r);
 FoldRefusal fold_batch_normalization(FoldRun& r);

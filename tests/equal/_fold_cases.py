@@ -42,7 +42,10 @@ ACTIVATIONS = {  # the oldest opset, and names of parameters
     "Gelu": (20, []),
     "Swish": (24, ["alpha"]),
 }
-ONLY_ROUNDS = {*TRANSCENDENTAL, *ACTIVATIONS, "Softmax", "LogSoftmax", "MatMul", "BatchNormalization"}
+ONLY_ROUNDS = {*TRANSCENDENTAL, *ACTIVATIONS, "Softmax", "LogSoftmax", "MatMul", "BatchNormalization"} | {
+    "AveragePool",
+    "GlobalAveragePool",
+}
 NO_RUNTIME = {"BitCast"}  # not in every version of ONNX Runtime
 
 
@@ -630,6 +633,51 @@ def quantizations(rng, add):
             add("QuantizeLinear", pick(rng, [v for v in opsets if v > 10]), [x, steps, zeros], axis=axis)
 
 
+def window(rng, extents, opset, pads=True):
+    """Attributes of windows over these axes that mostly fit, in any combination."""
+    some = lambda low, high: [int(v) for v in rng.integers(low, high, len(extents))]  # noqa: E731
+    attrs = {}
+    if rng.integers(2):
+        attrs["strides"] = some(1, 4)
+    if opset >= 10 and rng.integers(3) == 0:
+        attrs["dilations"] = some(1, 4)
+    auto = pick(rng, ["", "", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"])
+    if auto:
+        attrs["auto_pad"] = auto
+    if pads and auto in ("", "NOTSET") and rng.integers(3):
+        attrs["pads"] = some(0, 3) + some(0, 3)
+    return attrs
+
+
+def pooling(rng, add):
+    for t in (*FLOATS, np.int8, np.uint8):
+        extents = [int(v) for v in rng.integers(2, 8, int(rng.integers(1, 4)))]
+        shape = (int(rng.integers(1, 3)), int(rng.integers(1, 3)), *extents)
+        plain = numbers(rng, t, shape, True)
+        if np.dtype(t).kind == "f":  # equal elements, and none near 0 that sums cancel to
+            plain = (np.round(plain.astype(np.float64) * 2) / 2 % 16 + 1).astype(t)
+        x = pick(rng, [plain, plain, numbers(rng, t, shape)])
+        for _ in range(4):
+            opset = pick(rng, [8, 10, 11, 12, 19, 22])
+            attrs = {"kernel_shape": [int(v) for v in rng.integers(1, 4, len(extents))]}
+            attrs.update(window(rng, extents, opset))
+            if opset >= 10 and rng.integers(3) == 0:
+                attrs["ceil_mode"] = 1
+            if rng.integers(3) == 0:
+                add("MaxPool", opset, [x], outputs=2, storage_order=int(rng.integers(2)), **attrs)
+            else:
+                add("MaxPool", opset, [x], **attrs)
+            if opset < 19:
+                attrs.pop("dilations", None)
+            if np.dtype(t).kind == "f":
+                counted = {"count_include_pad": 1} if rng.integers(3) == 0 else {}
+                add("AveragePool", opset, [x], **attrs, **counted)
+        if np.dtype(t).kind == "f":
+            add("GlobalMaxPool", pick(rng, [1, 13, 22]), [x])
+            add("GlobalAveragePool", pick(rng, [1, 13, 22]), [x])
+    add("MaxPool", 1, [numbers(rng, np.float32, (1, 1, 5), True)], kernel_shape=[2], strides=[2])
+
+
 FAMILIES = (
     movement,
     makers,
@@ -641,6 +689,7 @@ FAMILIES = (
     activations,
     softmax,
     reductions,
+    pooling,
     products,
     quantizations,
 )
@@ -655,6 +704,7 @@ REPEATS = {
     activations: 6,
     softmax: 4,
     reductions: 4,
+    pooling: 6,
     products: 24,
     quantizations: 12,
 }
