@@ -195,6 +195,7 @@ constexpr Row kRows[] = {
     {OpKind::GlobalMaxPool, 1, 0, kIeee | kHalf, kBrain, fold_max_pool},
     {OpKind::AveragePool, 1, 0, kNone, kFloats, fold_average_pool},
     {OpKind::GlobalAveragePool, 1, 0, kNone, kFloats, fold_average_pool},
+    {OpKind::Conv, 1, 0, kNone, kIeee | kHalf, fold_conv},
     {OpKind::MatMul, 1, 0, kNone, kIeee, fold_mat_mul},
     {OpKind::BatchNormalization, 9, 0, kNone, kIeee, fold_batch_normalization, 0b11000},
 };

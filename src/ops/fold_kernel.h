@@ -314,6 +314,8 @@ FoldRefusal fold_softmax(FoldRun& r);
 // fold_pool.cpp
 FoldRefusal fold_max_pool(FoldRun& r);
 FoldRefusal fold_average_pool(FoldRun& r);
+// fold_conv.cpp
+FoldRefusal fold_conv(FoldRun& r);
 // fold_products.cpp
 FoldRefusal fold_mat_mul(FoldRun& r);
 FoldRefusal fold_batch_normalization(FoldRun& r);

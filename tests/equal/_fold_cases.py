@@ -42,10 +42,8 @@ ACTIVATIONS = {  # the oldest opset, and names of parameters
     "Gelu": (20, []),
     "Swish": (24, ["alpha"]),
 }
-ONLY_ROUNDS = {*TRANSCENDENTAL, *ACTIVATIONS, "Softmax", "LogSoftmax", "MatMul", "BatchNormalization"} | {
-    "AveragePool",
-    "GlobalAveragePool",
-}
+SUMS = {"MatMul", "BatchNormalization", "Conv", "AveragePool", "GlobalAveragePool", "Softmax", "LogSoftmax"}
+ONLY_ROUNDS = {*TRANSCENDENTAL, *ACTIVATIONS, *SUMS}
 NO_RUNTIME = {"BitCast"}  # not in every version of ONNX Runtime
 
 
@@ -678,6 +676,27 @@ def pooling(rng, add):
     add("MaxPool", 1, [numbers(rng, np.float32, (1, 1, 5), True)], kernel_shape=[2], strides=[2])
 
 
+def convolutions(rng, add):
+    for t in FLOATS:
+        extents = [int(v) for v in rng.integers(2, 8, int(rng.integers(1, 4)))]
+        group, channels, outputs = (int(v) for v in rng.integers(1, 4, 3))
+        batch = int(rng.integers(1, 3))
+        wrong = int(rng.integers(12) == 0)
+        kernel = [int(v) for v in rng.integers(1, 4, len(extents))]
+        x = rng.uniform(0.5, 1.5, (batch, group * channels + wrong, *extents)).astype(t)
+        w = rng.uniform(-0.25, 1.5, (group * outputs, channels, *kernel)).astype(t)
+        bias = rng.uniform(0, 1, (group * outputs,)).astype(t)
+        for _ in range(3):
+            opset = pick(rng, [1, 9, 11, 22])
+            attrs = {"group": group, **window(rng, extents, 22)}
+            if rng.integers(3) == 0:
+                attrs["kernel_shape"] = kernel
+            add("Conv", opset, [x, w, bias] if rng.integers(2) else [x, w], **attrs)
+        infinite = x.copy()
+        infinite[0, 0] = pick(rng, [np.inf, np.nan])
+        add("Conv", 11, [infinite, w], group=group)
+
+
 FAMILIES = (
     movement,
     makers,
@@ -690,6 +709,7 @@ FAMILIES = (
     softmax,
     reductions,
     pooling,
+    convolutions,
     products,
     quantizations,
 )
@@ -705,6 +725,7 @@ REPEATS = {
     softmax: 4,
     reductions: 4,
     pooling: 6,
+    convolutions: 8,
     products: 24,
     quantizations: 12,
 }

@@ -158,5 +158,70 @@ TEST(FoldGlobalPool, OneElementOfEachPlane) {
   EXPECT_EQ(most.folded.exactness, FoldExactness::Exact);
 }
 
+TEST(FoldConv, PadsStridesDilationsAndBias) {
+  auto c = line({1, 2, 3, 4});
+  c.f32({1, 1, 2}, {10, 1}).f32({1}, {0.5f}).attr("pads", Dims{1, 0}).attr("strides", Dims{2});
+  ASSERT_EQ(c.fold(OpKind::Conv), kFolded);
+  EXPECT_EQ(c.dims(), (Dims{1, 1, 2}));
+  EXPECT_EQ(c.f32s(), (Floats{1.5f, 23.5f}));
+  EXPECT_EQ(c.folded.exactness, FoldExactness::Rounds);
+  auto dilated = line({1, 2, 3, 4});
+  dilated.f32({1, 1, 2}, {10, 1}).attr("dilations", Dims{2});
+  ASSERT_EQ(dilated.fold(OpKind::Conv), kFolded);
+  EXPECT_EQ(dilated.f32s(), (Floats{13, 24}));
+  auto wide = line({1, 2});  // some windows lie on padding alone
+  wide.f32({1, 1, 1}, {3}).attr("pads", Dims{2, 1});
+  ASSERT_EQ(wide.fold(OpKind::Conv), kFolded);
+  EXPECT_EQ(wide.f32s(), (Floats{0, 0, 3, 6, 0}));
+}
+
+TEST(FoldConv, GroupsHaveTheirOwnChannels) {
+  FoldCase c(11);
+  c.f32({1, 4, 1}, {1, 2, 3, 4}).f32({2, 2, 1}, {1, 10, 1, 10}).attr("group", 2);
+  ASSERT_EQ(c.fold(OpKind::Conv), kFolded);
+  EXPECT_EQ(c.dims(), (Dims{1, 2, 1}));
+  EXPECT_EQ(c.f32s(), (Floats{21, 43}));
+  FoldCase plane(11);
+  plane.f32({1, 1, 2, 2}, {1, 2, 3, 4}).f32({1, 1, 2, 2}, {1, 10, 100, 1000});
+  ASSERT_EQ(plane.fold(OpKind::Conv), kFolded);
+  EXPECT_EQ(plane.f32s(), (Floats{4321}));
+}
+
+TEST(FoldConv, RefusesOperandsThatDoNotFit) {
+  struct Bad {
+    Dims x, w;
+    std::int64_t group;
+  };
+  const std::vector<Bad> bad = {
+      {{1, 2, 3}, {1, 1, 2}, 1},      {{1, 2, 3}, {3, 1, 2}, 2},
+      {{1, 1, 3}, {1, 1, 4}, 1},      {{1, 1, 3}, {1, 1, 2}, 0},
+      {{1, 1, 3}, {1, 1, 2}, kMax64}, {{1, 1, 3}, {1, 1, 1, 1}, 1},
+      {{1, 0, 3}, {1, 0, 2}, 1},      {{3}, {1}, 1},
+  };
+  for (std::size_t i = 0; i < bad.size(); ++i) {
+    const auto count = [](const Dims& dims) {
+      std::int64_t n = 1;
+      for (const std::int64_t d : dims) n *= d;
+      return static_cast<std::size_t>(n);
+    };
+    FoldCase c(11);
+    c.f32(bad[i].x, Floats(count(bad[i].x), 1)).f32(bad[i].w, Floats(count(bad[i].w), 1));
+    c.attr("group", bad[i].group);
+    EXPECT_EQ(c.fold(OpKind::Conv), kCannot) << i;
+  }
+  auto infinite = line({1, kInf});
+  infinite.f32({1, 1, 1}, {1});
+  EXPECT_EQ(infinite.fold(OpKind::Conv), kBadOperands);
+  auto bias = line({1, 2});
+  bias.f32({1, 1, 1}, {1}).f32({2}, {1, 2});
+  EXPECT_EQ(bias.fold(OpKind::Conv), kCannot);
+  auto shape = line({1, 2});
+  shape.f32({1, 1, 1}, {1}).attr("kernel_shape", Dims{2});
+  EXPECT_EQ(shape.fold(OpKind::Conv), kCannot);
+  FoldCase large(11);
+  large.f32({1, 1, 1 << 12}, Floats(1 << 12, 1)).f32({1, 1, 1 << 11}, Floats(1 << 11, 1));
+  EXPECT_EQ(large.fold(OpKind::Conv), kBomb);
+}
+
 }  // namespace
 }  // namespace graphopt
