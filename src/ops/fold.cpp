@@ -59,6 +59,8 @@ struct Row {
   Kernel kernel;
   // Bit i: operand i, though the operator requires it. The kernel asks for it itself.
   std::uint8_t may_lack = 0;
+  // Returns true if these attributes make the result Rounds for the types in `exact`; null: none do.
+  bool (*rounds_by)(const Attributes&) = nullptr;
 };
 
 constexpr Row kRows[] = {
@@ -195,6 +197,8 @@ constexpr Row kRows[] = {
     {OpKind::GlobalMaxPool, 1, 0, kIeee | kHalf, kBrain, fold_max_pool},
     {OpKind::AveragePool, 1, 0, kNone, kFloats, fold_average_pool},
     {OpKind::GlobalAveragePool, 1, 0, kNone, kFloats, fold_average_pool},
+    {OpKind::Resize, 10, 0, kInts | kFloats | kBool, kNone, fold_resize, 0, sums_in_resize},
+    {OpKind::Upsample, 9, 0, kInts | kFloats | kBool, kNone, fold_resize, 0, sums_in_resize},
     {OpKind::Conv, 1, 0, kNone, kIeee | kHalf, fold_conv},
     {OpKind::MatMul, 1, 0, kNone, kIeee, fold_mat_mul},
     {OpKind::BatchNormalization, 9, 0, kNone, kIeee, fold_batch_normalization, 0b11000},
@@ -221,17 +225,21 @@ bool in_set(Types types, DType t) {
   return number < 32 && ((types >> number) & 1u) != 0;
 }
 
-FoldExactness exactness_of(const Row& row, DType type) {
-  if (in_set(row.exact, type)) return FoldExactness::Exact;
+FoldExactness exactness_of(const Row& row, DType type, const Attributes& attributes) {
+  if (in_set(row.exact, type)) {
+    const bool rounds = row.rounds_by != nullptr && row.rounds_by(attributes);
+    return rounds ? FoldExactness::Rounds : FoldExactness::Exact;
+  }
   return in_set(row.rounds, type) ? FoldExactness::Rounds : FoldExactness::No;
 }
 
 // Returns with which exactness the kernel folds these operands. type_of(i) is Undefined for an absent one.
 template <class TypeOf>
-FoldExactness exactness_of(const Row* row, std::int64_t opset, std::size_t operands, TypeOf type_of) {
+FoldExactness exactness_of(const Row* row, std::int64_t opset, const Attributes& attributes,
+                           std::size_t operands, TypeOf type_of) {
   if (row == nullptr || !is_pure(*row, opset, operands)) return FoldExactness::No;
   if (operands == 0) return row->kind == OpKind::Constant ? FoldExactness::Exact : FoldExactness::No;
-  return row->typed < operands ? exactness_of(*row, type_of(row->typed)) : FoldExactness::No;
+  return row->typed < operands ? exactness_of(*row, type_of(row->typed), attributes) : FoldExactness::No;
 }
 
 bool all_known(const Attributes& a) {
@@ -292,7 +300,8 @@ template <class TypeOf>
 FoldExactness exactness_at(const Model& m, NodeId n, std::size_t operands, TypeOf type_of) {
   const folding::Row* row = folding::row_of(m.kind(n));
   if (row == nullptr || !attributes_known(m, n)) return FoldExactness::No;
-  return folding::exactness_of(row, m.opset(n), operands, type_of);
+  const Attributes attributes{m, facts(m.kind(n), static_cast<int>(m.opset(n))), m.attrs(n)};
+  return folding::exactness_of(row, m.opset(n), attributes, operands, type_of);
 }
 
 }  // namespace
@@ -341,8 +350,10 @@ Folded fold(const Model& m, NodeId n, std::span<const Tensor* const> operands, c
 Folded evaluate(const Model& m, const Operation& operation, std::span<const Tensor* const> operands,
                 const FoldLimits& limits) {
   using namespace folding;
+  const Attributes attributes{m, facts(operation.kind, static_cast<int>(operation.opset)),
+                              operation.attributes};
   const FoldExactness exactness = exactness_of(
-      row_of(operation.kind), operation.opset, operands.size(),
+      row_of(operation.kind), operation.opset, attributes, operands.size(),
       [&](std::size_t i) { return operands[i] != nullptr ? operands[i]->dtype : DType::Undefined; });
   if (exactness == FoldExactness::No) return {FoldRefusal::NotFoldable, FoldExactness::No, {}};
   const int opset = static_cast<int>(operation.opset);

@@ -316,6 +316,9 @@ FoldRefusal fold_max_pool(FoldRun& r);
 FoldRefusal fold_average_pool(FoldRun& r);
 // fold_conv.cpp
 FoldRefusal fold_conv(FoldRun& r);
+// fold_resize.cpp
+bool sums_in_resize(const Attributes& a);  // the attributes ask for sums of elements
+FoldRefusal fold_resize(FoldRun& r);
 // fold_products.cpp
 FoldRefusal fold_mat_mul(FoldRun& r);
 FoldRefusal fold_batch_normalization(FoldRun& r);

@@ -697,6 +697,51 @@ def convolutions(rng, add):
         add("Conv", 11, [infinite, w], group=group)
 
 
+def resizing(rng, add):
+    for t in (*FLOATS, np.int8, np.uint8, np.int32):
+        rank = int(rng.integers(1, 6))
+        x = numbers(rng, t, tuple(int(v) for v in rng.integers(1, 7, rank)), bool(rng.integers(3)))
+        smooth = rng.uniform(0.5, 1.5, x.shape).astype(t)
+        one = [int(v) for v in rng.permutation(rank)[: int(rng.integers(1, 3))]]
+        scales = np.ones(rank, np.float32)
+        scales[one] = [pick(rng, [0.5, 2, 3, 1.5, 0.4, 0.7, 1 / 3, 2.3, 1.7, 0.25, 4, 0.1, 1]) for _ in one]
+        sizes = np.array(x.shape)
+        sizes[one] = rng.integers(1, 13, len(one))
+        empty = np.zeros(0, np.float32)
+        for way in (
+            "half_pixel",
+            "pytorch_half_pixel",
+            "align_corners",
+            "asymmetric",
+            "tf_half_pixel_for_nn",
+        ):
+            nearest = pick(rng, ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
+            attrs = {"coordinate_transformation_mode": way}
+            opset = pick(rng, [11, 13, 18, 19]) if way != "tf_half_pixel_for_nn" else 11
+            how = pick(rng, [[x, empty, scales], [x, empty, empty, sizes]])
+            add("Resize", opset, how, nearest_mode=nearest, **attrs)
+            if np.dtype(t).kind == "f":
+                add("Resize", opset, [smooth, *how[1:]], mode="linear", **attrs)
+                more = {"exclude_outside": 1} if rng.integers(3) == 0 else {}
+                add("Resize", opset, [smooth, *how[1:]], mode="cubic", cubic_coeff_a=-0.5, **attrs, **more)
+        add("Resize", 19, how, coordinate_transformation_mode="half_pixel_symmetric", nearest_mode=nearest)
+        add("Resize", 13, [x, None, scales])
+        add("Resize", 13, [x, None, None, sizes])
+        add("Resize", 10, [x, scales], mode=pick(rng, ["nearest", "linear"]))
+        add("Upsample", 9, [x, np.maximum(scales, 1)], mode=pick(rng, ["nearest", "linear"]))
+        wanted = [int(sizes[d]) for d in one]
+        policy = pick(rng, ["stretch", "not_larger", "not_smaller"])
+        add("Resize", 18, [x, None, None, i64(*wanted)], axes=one, keep_aspect_ratio_policy=policy)
+        add("Resize", 18, [x, None, scales[one]], axes=[d - rank for d in one], nearest_mode=nearest)
+    for _ in range(3):  # images, whose numbers of pixels are larger
+        x = rng.uniform(0.5, 1.5, (1, 1, *(int(v) for v in rng.integers(1, 40, 2)))).astype(np.float32)
+        how = [x, None, None, i64(1, 1, *rng.integers(1, 70, 2))]
+        for mode in ("nearest", "linear", "cubic"):
+            way = pick(rng, ["half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"])
+            nearest = pick(rng, ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
+            add("Resize", 13, how, mode=mode, coordinate_transformation_mode=way, nearest_mode=nearest)
+
+
 FAMILIES = (
     movement,
     makers,
@@ -709,6 +754,7 @@ FAMILIES = (
     softmax,
     reductions,
     pooling,
+    resizing,
     convolutions,
     products,
     quantizations,
@@ -725,6 +771,7 @@ REPEATS = {
     softmax: 4,
     reductions: 4,
     pooling: 6,
+    resizing: 4,
     convolutions: 8,
     products: 24,
     quantizations: 12,

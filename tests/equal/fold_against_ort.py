@@ -161,7 +161,8 @@ def close(a, b):
 
 
 # What docs/rounding.md promises: rounding units of the result's magnitude, of 1, and of the largest of 1, the
-# operand and the attributes. Of Softmax n + 8 units, for vectors of n elements: all of the operand's at most.
+# operand and the attributes. Of Softmax n + 8 units, for vectors of n elements: all of the operand's at most;
+# of Resize 16 n units of the largest element, for axes of at most n.
 RELATIVE = {
     **{"Exp": 4, "Log": 4, "Erf": 4, "Pow": 4},
     **dict.fromkeys(["Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh"], 16),
@@ -176,6 +177,10 @@ def as_documented(case, a, b):
         with np.errstate(all="ignore"):
             bound = np.finfo(a.dtype).eps / 2 * (a.size + 8) * (1 + (op == "LogSoftmax") * np.abs(b))
             return bool(np.all((np.abs(a - b) <= bound) | (a == b)))
+    if a.dtype == np.float32 and op in ("Resize", "Upsample"):
+        length = max(*a.shape, *case.inputs[0].shape, 1)
+        bound = np.finfo(a.dtype).eps / 2 * 16 * length * np.max(np.abs(case.inputs[0]), initial=0)
+        return bool(np.all(np.abs(a - b) <= bound))
     if a.dtype not in (np.float32, np.float64) or not (op in RELATIVE or op in ABSOLUTE or op in SCALED):
         return True
     numbers = np.finfo(a.dtype)
