@@ -61,6 +61,10 @@ FoldRefusal fold_arithmetic(FoldRun& r) {
       case OpKind::Mul:
         return emit_binary<E, E>(r, [](T a, T b, T& v) { return compute(OpKind::Mul, a, b, false, v); });
       case OpKind::Div:
+        // ONNX Runtime refuses a constant that has a 0, also where nothing is divided.
+        if constexpr (std::is_integral_v<T>)
+          for (std::int64_t i = 0; i < r.in(1).elements; ++i)
+            if (r.in(1).dtype == E::kType && E::get(r.in(1).data, i) == 0) return kBad;
         return emit_binary<E, E>(r, [](T a, T b, T& v) { return compute(OpKind::Div, a, b, false, v); });
       case OpKind::Mod:
         return emit_binary<E, E>(r, [as_c](T a, T b, T& v) { return compute(OpKind::Mod, a, b, as_c, v); });

@@ -393,6 +393,12 @@ def casts(rng, add):
     add("Cast", 13, [((1 + (2 * np.arange(64) + 1) * 2.0**-8) * (1 + 2.0**-40))], to=TensorProto.BFLOAT16)
 
 
+def divisors(x, y):
+    """y without a -1 by which the smallest integer would be divided, which ends the process."""
+    lowest = x.dtype.kind == "i" and (x == np.iinfo(x.dtype).min).any()
+    return np.where(y == -1, 1, y).astype(y.dtype) if lowest else y
+
+
 def arithmetic(rng, add):
     for t in INTS + FLOATS:
         a, b = broadcast_pair(rng)
@@ -400,14 +406,15 @@ def arithmetic(rng, add):
             a = b = (int(rng.integers(5, 70)),)  # long enough for vector loops and their tails
         x, y = numbers(rng, t, a), numbers(rng, t, b)
         for op in ("Add", "Sub", "Mul", "Div"):
-            add(op, pick(rng, [7, 13, 14]), [x, y])
+            add(op, pick(rng, [7, 13, 14]), [x, divisors(x, y) if op == "Div" else y])
         if np.dtype(t).kind == "u" or np.dtype(t).kind == "i":
             safe = np.where(numbers(rng, t, b, True) == 0, 3, numbers(rng, t, b, True)).astype(t)
-            add("Div", 14, [x, np.where(safe == 0, 2, safe).astype(t)])
+            safe = divisors(x, np.where(safe == 0, 2, safe).astype(t))
+            add("Div", 14, [x, safe])
             add(
                 "Mod",
                 pick(rng, [10, 13]),
-                [x, np.where(safe == 0, 2, safe).astype(t)],
+                [x, safe],
                 fmod=int(rng.integers(2)),
             )
         else:

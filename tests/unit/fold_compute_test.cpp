@@ -168,6 +168,9 @@ TEST(FoldArithmetic, DivAndMod) {
     bad.i64({1}, {a}).i64({1}, {b});
     EXPECT_EQ(bad.fold(OpKind::Div), kBadOperands);
   }
+  FoldCase nothing(14);
+  nothing.i64({0}, {}).i64({1}, {0});
+  EXPECT_EQ(nothing.fold(OpKind::Div), kBadOperands);
   FoldCase zero(13);
   zero.i64({1}, {1}).i64({1}, {0});
   EXPECT_EQ(zero.fold(OpKind::Mod), kBadOperands);
