@@ -35,7 +35,13 @@ struct FoldLimits {
   bool only_read = false;      // fold(): results that nothing reads are left out
 };
 
-enum class FoldRefusal : std::uint8_t { None, NotFoldable, TooBig, BadOperands };
+enum class FoldRefusal : std::uint8_t {
+  None,
+  NotFoldable,
+  TooBig,
+  BadOperands,
+  NaN,  // an operand holds one, and kernels differ in what they make of it
+};
 
 struct Folded {
   FoldRefusal refusal = FoldRefusal::None;

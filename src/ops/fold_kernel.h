@@ -30,6 +30,7 @@ using DimView = std::span<const std::int64_t>;
 
 inline constexpr FoldRefusal kDone = FoldRefusal::None;
 inline constexpr FoldRefusal kBad = FoldRefusal::BadOperands;
+inline constexpr FoldRefusal kNaN = FoldRefusal::NaN;
 inline constexpr FoldRefusal kNotFoldable = FoldRefusal::NotFoldable;
 inline constexpr FoldRefusal kTooBig = FoldRefusal::TooBig;
 

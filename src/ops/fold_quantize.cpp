@@ -13,19 +13,19 @@ namespace graphopt::folding {
 namespace {
 
 // Where an element of the data finds its scale and zero point.
-struct Parameters {
+struct Steps {
   std::int64_t inner = 1;  // elements of the data that follow each other with the same ones
   std::int64_t count = 1;  // scales
   std::int64_t at(std::int64_t i) const { return i / inner % count; }
 };
 
-std::optional<Parameters> parameters_of(const FoldRun& r) {
+std::optional<Steps> steps_of(const FoldRun& r) {
   const Operand &data = r.in(0), &scale = r.in(1), &zero = r.in(2);
   if (scale.dtype != DType::Float || r.int_of(names::block_size).value_or(0) != 0) return std::nullopt;
   if (zero && !std::ranges::equal(zero.dims, scale.dims)) return std::nullopt;
   for (std::int64_t i = 0; i < scale.elements; ++i)
     if (const float s = load<float>(scale.data, i); !std::isnormal(s)) return std::nullopt;
-  Parameters out;
+  Steps out;
   if (scale.elements == 1 && scale.rank() <= 1) return out;
   const auto axis = normalize_axis(r.int_of(names::axis).value_or(1), data.rank());
   if (r.opset < 13 || scale.rank() != 1 || !axis) return std::nullopt;
@@ -52,17 +52,17 @@ FoldRefusal fold_dequantize(FoldRun& r) {
   const Operand &data = r.in(0), &scale = r.in(1), &zero = r.in(2);
   if (zero && zero.dtype != data.dtype) return kBad;
   if (r.int_of(names::output_dtype).value_or(0) != 0) return kNotFoldable;
-  const auto parameters = parameters_of(r);
-  if (!parameters) return kNotFoldable;
+  const auto steps = steps_of(r);
+  if (!steps) return kNotFoldable;
   Buffer out;
   if (const FoldRefusal no = r.make(DType::Float, copy_of(data.dims), out); no != kDone) return no;
   const FoldRefusal done = with_quantized(data.dtype, [&](auto elem) {
     using E = decltype(elem);
     for (std::int64_t i = 0; i < out.elements; ++i) {
-      const std::int64_t k = parameters->at(i);
+      const std::int64_t k = steps->at(i);
       const std::int32_t from = zero ? E::get(zero.data, k) : 0;
-      const auto steps = static_cast<float>(std::int32_t{E::get(data.data, i)} - from);
-      store(out.data(), i, steps * load<float>(scale.data, k));
+      const auto count = static_cast<float>(std::int32_t{E::get(data.data, i)} - from);
+      store(out.data(), i, count * load<float>(scale.data, k));
     }
     return kDone;
   });
@@ -75,8 +75,8 @@ FoldRefusal fold_quantize(FoldRun& r) {
   const bool states_type = r.int_of(names::output_dtype).value_or(0) != 0;
   if (data.dtype != DType::Float || (states_type && !zero) || r.int_of(names::precision).value_or(0) != 0)
     return kNotFoldable;
-  const auto parameters = parameters_of(r);
-  if (!parameters) return kNotFoldable;
+  const auto steps = steps_of(r);
+  if (!steps) return kNotFoldable;
   const DType type = zero ? zero.dtype : DType::UInt8;
   return with_quantized(type, [&](auto elem) {
     using E = decltype(elem);
@@ -84,14 +84,14 @@ FoldRefusal fold_quantize(FoldRun& r) {
     Buffer out;
     if (const FoldRefusal no = r.make(type, copy_of(data.dims), out); no != kDone) return no;
     for (std::int64_t i = 0; i < out.elements; ++i) {
-      const std::int64_t k = parameters->at(i);
+      const std::int64_t k = steps->at(i);
       const float x = load<float>(data.data, i);
-      if (std::isnan(x)) return kNotFoldable;
+      if (std::isnan(x)) return kNaN;
       const std::int32_t to = zero ? E::get(zero.data, k) : 0;
       const auto low = static_cast<float>(Limits::min() - to), high = static_cast<float>(Limits::max() - to);
       // std::nearbyint rounds halves to even: nothing changes the rounding mode of the process.
-      const float steps = std::nearbyint(std::fmin(std::fmax(x / load<float>(scale.data, k), low), high));
-      E::put(out.data(), i, static_cast<typename E::Value>(static_cast<std::int32_t>(steps) + to));
+      const float rounded = std::nearbyint(std::fmin(std::fmax(x / load<float>(scale.data, k), low), high));
+      E::put(out.data(), i, static_cast<typename E::Value>(static_cast<std::int32_t>(rounded) + to));
     }
     r.emit(0, std::move(out));
     return kDone;

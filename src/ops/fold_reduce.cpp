@@ -109,13 +109,14 @@ template <class E> FoldRefusal reduce_extreme(FoldRun& r, const Axes& axes, Buff
   const Operand& data = r.in(0);
   const bool max = r.kind == OpKind::ReduceMax;
   std::vector<bool> started(static_cast<std::size_t>(out.elements));
+  bool holds_nan = false;
   const bool fine =
       for_each_row<1>({Dims(data.dims.begin(), data.dims.end()), {axes.strides}},
                       [&](std::int64_t at, const auto& to, const auto& step, std::int64_t count) {
                         for (std::int64_t i = 0; i < count; ++i) {
                           const std::int64_t o = to[0] + i * step[0];
                           const T x = E::get(data.data, at + i);
-                          if (is_nan(x)) return false;
+                          if ((holds_nan = is_nan(x))) return false;
                           if constexpr (std::is_same_v<T, std::int64_t>)
                             if (axes.count > 1 && !std::in_range<std::int32_t>(x)) return false;
                           if (!started[static_cast<std::size_t>(o)]) {
@@ -130,7 +131,7 @@ template <class E> FoldRefusal reduce_extreme(FoldRun& r, const Axes& axes, Buff
                         }
                         return true;
                       });
-  return fine ? kDone : kBad;
+  return fine ? kDone : holds_nan ? kNaN : kBad;
 }
 
 }  // namespace
@@ -212,7 +213,7 @@ FoldRefusal fold_arg_reduce(FoldRun& r) {
   const bool max = r.kind == OpKind::ArgMax;
   return with_number(data.dtype, [&](auto elem) {
     using E = decltype(elem);
-    if (has_nan<E>(data)) return kBad;
+    if (has_nan<E>(data)) return kNaN;
     for (std::int64_t o = 0; o < walk->outer; ++o)
       for (std::int64_t i = 0; i < walk->inner; ++i) {
         const auto at = [&](std::int64_t k) {
@@ -278,7 +279,7 @@ FoldRefusal fold_top_k(FoldRun& r) {
   if (const FoldRefusal no = r.charge(data.elements); no != kDone) return no;
   return with_number(data.dtype, [&](auto elem) {
     using E = decltype(elem);
-    if (has_nan<E>(data)) return kBad;
+    if (has_nan<E>(data)) return kNaN;
     Dims dims(data.dims.begin(), data.dims.end());
     dims[axis] = *k;
     Buffer values, indices;

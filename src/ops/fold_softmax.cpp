@@ -47,7 +47,7 @@ template <class E> FoldRefusal softmax(const FoldRun& r, const Vectors& vectors,
       double largest = -std::numeric_limits<double>::infinity();
       for (std::int64_t k = 0; k < vectors.length; ++k) {
         const double x = element(k);
-        if (std::isnan(x)) return kBad;
+        if (std::isnan(x)) return kNaN;
         if (x > largest) largest = x;
       }
       if (std::isinf(largest)) return kBad;

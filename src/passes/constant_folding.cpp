@@ -210,12 +210,14 @@ class FoldConstant final : public Rule {
     if (folded_.refusal == FoldRefusal::NotFoldable && behind_large)
       return c.no(n, "an operand is no constant");
     if (folded_.refusal == FoldRefusal::TooBig) ++too_big, large_.note(n);
-    if (folded_.refusal == FoldRefusal::BadOperands) refused_ = n;
+    if (folded_.refusal == FoldRefusal::BadOperands || folded_.refusal == FoldRefusal::NaN) refused_ = n;
     if (folded_ && breaks_a_reader(c, n)) return c.no(n, "a node that reads the result would not load");
     return covers_uses(m, n) ||
            c.no(n, folded_.refusal == FoldRefusal::TooBig        ? "the result is larger than --fold-limit"
                    : folded_.refusal == FoldRefusal::BadOperands ? "the operator does not accept its operands"
-                                                                 : "a result cannot be computed or written");
+                   : folded_.refusal == FoldRefusal::NaN
+                       ? "an operand holds a NaN, and kernels differ in what they make of it"
+                       : "a result cannot be computed or written");
   }
 
   void apply(PassContext& c, NodeId n) override {

@@ -182,7 +182,7 @@ TEST(FoldSoftmax, RefusesWhatHasNoSumAndAxesOutside) {
   for (const Floats& bad : {Floats{kNan, 1}, Floats{kInf, 1}, Floats{-kInf, -kInf}}) {
     FoldCase c(13);
     c.f32({2}, bad);
-    EXPECT_EQ(c.fold(OpKind::Softmax), kBadOperands);
+    EXPECT_EQ(c.fold(OpKind::Softmax), std::isnan(bad[0]) ? FoldRefusal::NaN : kBadOperands);
   }
   for (const auto& [opset, axis] : std::vector<std::pair<int, std::int64_t>>{{9, -1}, {11, 2}, {13, -3}}) {
     FoldCase c(opset);

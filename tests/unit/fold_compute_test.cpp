@@ -358,7 +358,7 @@ TEST(FoldArgMax, Ties) {
   EXPECT_EQ(last.i64s(), (Ints{2, 2}));
   FoldCase nan(13);
   nan.f32({2}, {1, kNan});
-  EXPECT_EQ(nan.fold(OpKind::ArgMax), kBadOperands);
+  EXPECT_EQ(nan.fold(OpKind::ArgMax), FoldRefusal::NaN);
 }
 
 TEST(FoldCumSum, ExclusiveReverse) {
