@@ -122,7 +122,7 @@ class Planned {
   NodeId make(std::size_t results) {
     Model& m = at_.model;
     require(at_.results.empty() || at_.results.size() == results);
-    require(operands_.size() <= row_.max_inputs);
+    require(row_.max_inputs == kVariadic || operands_.size() <= row_.max_inputs);
     if (!possible_) return {};
     std::vector<TensorId> tensors;
     for (const Operand& o : operands_)

@@ -318,6 +318,15 @@ TEST_F(Build, Operators) {
   none_before(9, [](const Site& at, ValueId x) { return add_operator(at, OpKind::Erf, {&x, 1}); });
 }
 
+TEST_F(Build, AnyNumberOfOperandsWhereTheOperatorTakesIt) {
+  const IntAttr along{names::axis, 0};
+  const auto many = [&](const Site& at, ValueId x) {
+    return add_operator(at, OpKind::Concat, std::vector<ValueId>(300, x), {&along, 1});
+  };
+  each_opset(4, "float[2,3]", many,
+             [](const Model&, NodeId, const auto& c) { EXPECT_EQ(result_type(*c), "float[600, 3]"); });
+}
+
 TEST_F(Build, SaysWhichListsAreOperands) {
   for (int opset = 1; opset <= kNewestOpset; ++opset) {
     SCOPED_TRACE("opset " + std::to_string(opset));
