@@ -5,7 +5,13 @@
 // operators produce all its values. Full operands lead to further rows, others must be common
 // (merge_operands.h). Rows form a graph, since x * sigmoid(x) reaches x twice. A row that does not match
 // is a *leaf*. A row is merged if all rows upstream of it end in one leaf row: with two, a second
-// Concat would move more bytes than is saved.
+// Concat would move more bytes than is saved. A leaf of all parts of one Split, in order, needs no Concat:
+// the merged node reads what the Split does. Any number of these may stand beside the one other leaf, or
+// alone.
+//   a, b = Split <axis = 1> (x, n)
+//   p = Add (a, u)
+//   q = Add (b, v)                          c = Concat <axis = 1> (u, v)
+//   y = Concat <axis = 1> (p, q)      =>    y = Add (x, c)
 // If the one leaf row is one value n times and the branches differ in their constants, no Concat is needed:
 // the value broadcasts against the constants, which are stacked along an axis of extent n before the Concat's
 // axis, and a Reshape merges the two axes. This computes and writes as many elements as the branches do. If
@@ -48,9 +54,17 @@ struct ValueRow {
   bool matches = false;  // else it is a leaf
   // Why its constants cannot be joined but only be stacked; None if they can be joined.
   MoveRefusal stack_only = MoveRefusal::None;
-  std::size_t leaf = 0;  // the one leaf row upstream of it; a leaf is its own
+  // The one leaf row upstream of it that needs a Concat; a leaf is its own. kWhole: all leaves are the parts
+  // of Splits.
+  std::size_t leaf = 0;
+  bool of_parts = false;  // one leaf at least is the parts of a Split
   DValue made;
 };
+constexpr std::size_t kWhole = ~std::size_t{0};
+
+template <class T> bool all_equal(const std::vector<T>& list) {
+  return std::ranges::adjacent_find(list, std::not_equal_to{}) == list.end();
+}
 
 class LockstepWalk {
  public:
@@ -68,8 +82,8 @@ class LockstepWalk {
     }
     order_rows();
     find_leaves();
-    while (rows_[0].leaf != 0) {
-      const bool stacks = one_value(rows_[rows_[0].leaf]);
+    while (rows_[0].matches) {
+      const bool stacks = rows_[0].leaf != kWhole && one_value(rows_[rows_[0].leaf]);
       why = MoveRefusal::MultiUse;
       if (!cut_at_outside_uses() && (stacks || !cut_at_stacks(why)))
         return stacks ? build_stack(rows_[rows_[0].leaf].values[0], why) : build(why);
@@ -209,21 +223,44 @@ class LockstepWalk {
     const int most = bits_of(d_[rows_[0].values[0]].dtype);
     for (const std::size_t at : order_) {
       ValueRow& row = rows_[at];
-      row.leaf = at;
-      if (!row.matches) continue;
-      std::size_t one = rows_.size();
-      bool several = false;
+      if (!row.matches) {
+        row.of_parts = split_of(row).valid();
+        row.leaf = row.of_parts ? kWhole : at;
+        continue;
+      }
+      std::size_t one = kWhole;
+      bool any = false, several = false;
+      row.of_parts = false;
       for (const Child& c : row.children)
         if (c.kind == Child::Kind::Row) {
-          several |= one != rows_.size() && one != rows_[c.row].leaf;
-          one = rows_[c.row].leaf;
+          const ValueRow& child = rows_[c.row];
+          any = true;
+          row.of_parts |= child.of_parts;
+          if (child.leaf == kWhole) continue;
+          several |= one != kWhole && one != child.leaf;
+          one = child.leaf;
         }
-      const bool wide = one != rows_.size() && bits_of(d_[rows_[one].values[0]].dtype) > most;
+      // A stack would be no operand beside the whole of a Split.
+      several |= row.of_parts && one != kWhole && all_equal(rows_[one].values);
+      const bool wide = one != kWhole && bits_of(d_[rows_[one].values[0]].dtype) > most;
       if (wide && at == 0) why_ = MoveRefusal::Bytes;
       if (several && at == 0) why_ = MoveRefusal::TwoOperands;
-      if (several || wide || one == rows_.size()) row.matches = false;
-      else row.leaf = one;
+      if (several || wide || !any) row.matches = false;
+      row.leaf = row.matches ? one : at;
+      row.of_parts &= row.matches;
     }
+  }
+
+  // Returns the Split whose results the row's values are, all of them and in order, if it cuts a value of the
+  // Concat's shape into the Concat's operands; else none.
+  DNode split_of(const ValueRow& row) const {
+    const DNode q = d_.def(row.values[0]);
+    if (!d_.is(q, NodeClass::Split) || d_[q].axis != axis_ ||
+        d_.shape(d_.in(q, 0)) != d_.shape(d_.out(concat_)))
+      return {};
+    for (std::uint32_t i = 0; i < row.values.size(); ++i)
+      if (d_.out(q, i) != row.values[i] || d_.shape(row.values[i]) != shapes_[i]) return {};
+    return q;
   }
 
   std::vector<std::size_t> merged() const {  // those reachable from the root, parents first
@@ -265,35 +302,36 @@ class LockstepWalk {
   }
 
   bool build(MoveRefusal& why) {
-    ValueRow& leaf = rows_[rows_[0].leaf];
     std::vector<DValue> operands;
-    for (std::size_t i = 0; i < leaf.values.size(); ++i) {
-      operands.push_back(deformed(d_, leaf.values[i], shapes_[i], concat_, {}, why));
-      if (!operands.back()) return false;
-    }
-    const DType type = d_[operands[0]].dtype;
-    if (!type_can_move(d_, type)) {
+    const std::size_t leaf = rows_[0].leaf;
+    if (leaf != kWhole)
+      for (std::size_t i = 0; i < shapes_.size(); ++i) {
+        operands.push_back(deformed(d_, rows_[leaf].values[i], shapes_[i], concat_, {}, why));
+        if (!operands.back()) return false;
+      }
+    if (leaf != kWhole && !type_can_move(d_, d_[operands[0]].dtype)) {
       why = MoveRefusal::Type;
       return false;
     }
-    if (std::ranges::adjacent_find(operands, std::not_equal_to{}) == operands.end())
-      return build_stack(operands[0], why);
+    if (leaf != kWhole && !rows_[0].of_parts && all_equal(operands)) return build_stack(operands[0], why);
     const DValue y = d_.out(concat_);
     const ShapeId result = d_.shape(y);
-    leaf.made = d_.new_value(result, type);
-    const DNode made = d_.new_node(NodeClass::Concat, {}, operands, std::span(&leaf.made, 1), concat_);
-    d_.set_axis(made, axis_);
+    if (leaf != kWhole) {
+      rows_[leaf].made = d_.new_value(result, d_[operands[0]].dtype);
+      const DNode made =
+          d_.new_node(NodeClass::Concat, {}, operands, std::span(&rows_[leaf].made, 1), concat_);
+      d_.set_axis(made, axis_);
+    }
+    std::vector<bool> wanted(rows_.size());
+    for (const std::size_t at : merged()) wanted[at] = true;
     for (const std::size_t at : order_) {
       ValueRow& row = rows_[at];
-      if (!row.matches) continue;
+      if (!row.matches && row.of_parts) row.made = d_.in(split_of(row), 0);
+      if (!row.matches || !wanted[at]) continue;
       const DNode first = *std::ranges::find_if(row.nodes, [](DNode n) { return n.valid(); });
       std::vector<DValue> in;
-      bool reached = true;
-      for (const Child& c : row.children) {
+      for (const Child& c : row.children)
         in.push_back(c.kind == Child::Kind::Row ? rows_[c.row].made : c.value);
-        reached &= c.kind != Child::Kind::Row || in.back().valid();
-      }
-      if (!reached) continue;  // upstream of a row that became a leaf
       row.made = at == 0 ? y : d_.new_value(result, d_[d_.out(first)].dtype);
       d_.new_elementwise(first, in, row.made, concat_);
     }
@@ -330,16 +368,13 @@ class LockstepWalk {
   }
 
   bool can_stack(std::span<const DValue> parts) {
-    return !parts.empty() && std::ranges::adjacent_find(shapes_, std::not_equal_to{}) == shapes_.end() &&
-           stacked_constants(d_, parts, shapes_[0], axis_);
+    return !parts.empty() && all_equal(shapes_) && stacked_constants(d_, parts, shapes_[0], axis_);
   }
 
   // Returns whether the leaf is one value on all branches and the stack's shape can be reshaped to the
   // Concat's.
   bool one_value(const ValueRow& leaf) {
-    if (std::ranges::adjacent_find(leaf.values, std::not_equal_to{}) != leaf.values.end() ||
-        std::ranges::adjacent_find(shapes_, std::not_equal_to{}) != shapes_.end())
-      return false;
+    if (!all_equal(leaf.values) || !all_equal(shapes_)) return false;
     const ShapeId each = stack_shape();
     return each && deform_form(d_.shapes(), each, d_.shape(d_.out(concat_))).kind != DeformForm::Kind::None;
   }
