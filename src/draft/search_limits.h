@@ -38,7 +38,8 @@ struct SearchLimits {
   // that continues at many operands of each node reaches path_nodes after few steps.
   std::uint32_t path_operands = 4;
   // Elementwise nodes between one result of a Split and the join node of its branch. GELU by tanh, written
-  // out, has 9; many Splits along one long chain would be quadratic.
+  // out, has 9; many Splits along one long chain would be quadratic. `pairs` visits as many uses and operands
+  // per part.
   std::size_t branch_nodes = 256;
   // Elementwise nodes at which a walk upstream from a DepthToSpace or SpaceToDepth gives up; one fewer may
   // stand between it and the one that it undoes. Several of them downstream of one chain each walk the chain.

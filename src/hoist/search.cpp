@@ -186,6 +186,9 @@ class Search {
       attempt(concat ? "merge" : "split", n, Only::Cheaper, [&](MoveRefusal& why) {
         return concat ? merge_concat(d_, n, options_, why) : merge_split(d_, n, options_, why);
       });
+      if (!concat && open(n))
+        attempt("pairs", n, Only::Cheaper,
+                [&](MoveRefusal& why) { return merge_pairs(d_, n, options_, why); });
     }
   }
 

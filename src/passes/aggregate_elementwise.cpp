@@ -1,17 +1,19 @@
 // aggregate-elementwise: makes one elementwise node of equal ones on all branches of a Concat or a Split.
 //
-// Problem: feature pipelines, detection heads and exporters apply the same operator to every part of a
-// tensor: n launches and n small kernels where one is enough.
+// Problem: feature pipelines, detection heads, recurrent cells and exporters apply the same operator to every
+// part of a tensor, or to the parts of two tensors pair by pair: n launches and n small kernels where one is
+// enough.
 // Method: a lockstep walk over all branches at once, through single-use deformations; constants that differ
-// are joined along the axis (docs/hoisting.md, "merge" and "split"; hoist/moves/merge_concat.cpp,
-// merge_split.cpp). Each candidate is carried out in a draft of the graph and kept only if the cost falls
-// (hoist/cost.h).
+// are joined along the axis (docs/hoisting.md, "merge", "split" and "pairs"; hoist/moves/merge_concat.cpp,
+// merge_split.cpp, merge_pairs.cpp). Each candidate is carried out in a draft of the graph and kept only if
+// the cost falls (hoist/cost.h).
 // Exact: each element is computed by the same operator from the same operand elements. Elements change their
 // position, so operators whose kernels give other bits there are refused below -O3.
 // Lowers: (C', F + D).
 // Ends: that pair of natural numbers falls with every move.
 // Left alone: operators in the epilogue of a Conv or MatMul; Concats and Splits of which only some branches
-// have the operator; two run-time operands per branch; Splits whose branches have no join node.
+// have the operator; two run-time operands per branch, unless they are the parts of Splits; Splits whose
+// branches have no join node.
 //
 //   a = Sqrt (x)
 //   b = Sqrt (z)                            c = Concat <axis = 0> (x, z)

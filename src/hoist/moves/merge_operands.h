@@ -1,5 +1,5 @@
 // Operands of the one node that replaces equal elementwise nodes on all branches of a Concat or Split; used
-// by merge_concat and merge_split (docs/hoisting.md, "Operands").
+// by merge_concat, merge_split and merge_pairs (docs/hoisting.md, "Operands").
 #pragma once
 
 #include <span>

@@ -32,6 +32,11 @@ bool merge_concat(Draft& d, DNode concat, const MoveOptions& o, MoveRefusal& why
 // `split`: one elementwise graph upstream of the Split replaces one downstream of each result.
 bool merge_split(Draft& d, DNode split, const MoveOptions& o, MoveRefusal& why);
 
+// --- merge_pairs.cpp ---------------------------------------------------------------------------------------
+// `pairs`: one elementwise graph upstream of Splits replaces one that reads the parts of this Split and of
+// others with equal parts.
+bool merge_pairs(Draft& d, DNode split, const MoveOptions& o, MoveRefusal& why);
+
 // --- common_deformation.cpp --------------------------------------------------------------------------------
 // `common-concat`, `common-split`, `transpose`: one node of class `what`, Deformation or Transpose,
 // downstream of the Concat or upstream of the Split replaces one on each branch.
