@@ -2,6 +2,8 @@
 Here are the choice among them and those around a Concat or a Split; further ones stand in the other classes.
 """
 
+import numpy as np
+
 from _hoist_by_hand import ByHand
 from _hoist_computed import Computed
 from _hoist_dims import BOOL, F16, F32, I8, U8, Unwritable, elements, product
@@ -16,6 +18,7 @@ class Scenes(Recipes, Layouts, ByHand, Computed, Paths):
         kinds = [
             (self.merge, 5),
             (self.split, 5),
+            (self.pairs, 4),
             (self.by_hand, 4),
             (self.cluster, 6),
             (self.common_concat, 3),
@@ -113,13 +116,16 @@ class Scenes(Recipes, Layouts, ByHand, Computed, Paths):
             axis=axis - (len(shape) if self.rng.random() < 0.2 else 0),
         )
 
-    def cut(self, v, axis, even=None):
-        """Split along an axis, written in one of its forms; None where the extent cannot be cut."""
+    def cut(self, v, axis, even=None, sizes=None):
+        """Split along an axis, written in one of its forms, into parts of these sizes or others; None where
+        the extent cannot be cut."""
         rng, (c, symbols) = self.rng, v.shape[axis]
         if c < 2:
             return None
         n = rng.choice([q for q in (2, 3, 4) if c % q == 0] or [0])
-        if symbols:
+        if sizes:
+            pass
+        elif symbols:
             if n < 2:
                 return None
             sizes = [c // n] * n
@@ -169,6 +175,96 @@ class Scenes(Recipes, Layouts, ByHand, Computed, Paths):
             outs.append(e(x, j))
         if rng.random() < 0.4 and all(product(o.shape) == product(w.shape) for o, w in zip(outs, parts)):
             self.concat([self.as_shape(o, w.shape) for o, w in zip(outs, parts)], axis)
+
+    def pairs(self, v):
+        """Operators on the parts of two or three Splits, pair by pair, with an odd pair, other readers, other
+        lengths or a Concat now and then."""
+        rng = self.rng
+        axes = [k for k, d in enumerate(v.shape) if d[0] >= 2]
+        axis = rng.choice(axes) if axes else None
+        parts = [self.cut(v, axis)] if axes else [None]
+        if parts[0] is None or v.dtype == F16:
+            return self.single(v)
+        sizes = [w.shape[axis][0] for w in parts[0]]
+        for w in self.branches(v, rng.choice([2, 2, 2, 3]))[1:]:
+            if rng.random() < 0.3:
+                w = self.as_shape(self.chain(v.dtype)(w, 0), v.shape) if w.shape == v.shape else w
+            if w.shape == v.shape and w.dtype == v.dtype:
+                same = sizes if rng.random() < 0.92 else rng.sample(sizes, len(sizes))
+                parts.append(self.cut(w, axis, sizes=same))
+        self.pair_up(parts, axis)
+
+    def pair_up(self, parts, axis):
+        rng = self.rng
+        dtype = parts[0][0].dtype
+        spoil = rng.random() < 0.25
+        odd = rng.randrange(len(parts[0])) if spoil else -1
+        for _ in range(rng.choice([1, 1, 1, 2])):
+            e, outs = self.pair(dtype), []
+            later = self.chain(dtype) if rng.random() < 0.5 else None
+            for j, ws in enumerate(zip(*parts)):
+                ws = list(ws)
+                if any(w.shape != ws[0].shape for w in ws):
+                    return
+                if j == odd and rng.random() < 0.7:
+                    outs.append(self.recipe(dtype)(ws[-1], j))
+                    continue
+                out = e(ws, j)
+                outs.append(later(out, j) if later else out)
+            fits = all(
+                product(o.shape) == product(w.shape) and o.dtype == dtype for o, w in zip(outs, parts[0])
+            )
+            if fits and rng.random() < 0.4:
+                self.concat([self.as_shape(o, w.shape) for o, w in zip(outs, parts[0])], axis)
+            elif fits and rng.random() < 0.4 and all(o.shape == w.shape for o, w in zip(outs, parts[0])):
+                parts = [outs, *parts[1:]]  # the next operator reads this one's results
+        if rng.random() < 0.25:
+            self.recipe(dtype)(rng.choice(rng.choice(parts)), 0)
+
+    def pair(self, dtype):
+        """An operator of two or more operands: a function of (the operands, the branch)."""
+        rng = self.rng
+        op = rng.choice(
+            ["And", "Or", "Xor"]
+            if dtype == BOOL
+            else ["Add", "Add", "Mul", "Mul", "Sub", "Where", "Greater"]
+            + (["Div", "Max", "Min", "Sum", "Mean", "Pow", "nested", "scaled"] if dtype == F32 else [])
+        )
+        turn = op in ("Add", "Mul", "And", "Or", "Xor") and rng.random() < 0.3
+        k = rng.choice(["first", "each"])
+        shared = {}
+
+        def factor(w, j):
+            if k == "each" or shared.get("for") != w.shape:
+                shape = [d[0] for d in self.masked(w.shape)]
+                shared.update({"for": w.shape, "k": self.constant(self.array(dtype, shape[-w.rank :]))})
+            return shared["k"]
+
+        def flag(w):
+            if "flag" not in shared:
+                one = self.constant(np.zeros([], dtype))
+                shared["flag"] = one
+            return self.add("Greater", [w, shared["flag"]], (BOOL, w.shape))
+
+        def apply(ws, j):
+            s, first, last = ws[0].shape, ws[0], ws[-1]
+            if op == "Greater":
+                c = self.add(op, [first, last], (BOOL, s))
+                return self.add("Where", [c, last, first], (dtype, s))
+            if op == "Where":
+                return self.add("Where", [flag(first), first, last], (dtype, s))
+            if op == "nested":
+                return self.add("Add", [first, self.add("Sigmoid", [last], (dtype, s))], (dtype, s))
+            if op == "scaled":
+                return self.add(
+                    "Sub", [self.add("Mul", [first, factor(first, j)], (dtype, s)), last], (dtype, s)
+                )
+            if op in ("Sum", "Mean", "Max", "Min") and rng.random() < 0.5:
+                return self.add(op, [*ws, factor(first, j)], (dtype, s))
+            ins = [last, first] if turn and j % 2 else [first, last]
+            return self.add(op, ins, (dtype, s))
+
+        return apply
 
     def nested(self, v):
         """Split of Split, Concat of Concat, on one axis or two."""
