@@ -3,11 +3,13 @@
 // Problem: tools that quantize a model part by part put a QuantizeLinear after each DequantizeLinear, and
 // weights are quantized once more with the scale that they have.
 // Method: peephole, from the QuantizeLinear of a DequantizeLinear with the same type, scale and zero point:
-// its readers read the integers. Exact: of an integer x of at most 16 bits k = x - zero is at most 65,535 in
-// magnitude. k times a scale and divided by it is off by two roundings of 24 bits, 0.008 at most, and is
-// rounded to k, plus zero to x. The scale is a constant, a normal number, and so far from the greatest float
-// that k times it is finite. Lowers: nodes. Ends: each rewrite removes a QuantizeLinear. Left alone: scales
-// that are computed or of another type than float, floats of 8 bits, integers of 32.
+// its readers read the integers.
+// Exact: of an integer x of 8 or 16 bits k = x - zero is at most 65,535 in magnitude. k times a scale and
+// divided by it is off by two roundings of 24 bits, 0.008 at most, and is rounded to k, plus zero to x. The
+// scale is a constant, a normal number, and so far from the greatest float that k times it is finite.
+// Lowers: nodes. Ends: each rewrite removes a QuantizeLinear.
+// Left alone: scales that are computed or of another type than float, floats of 8 bits, integers of 32 bits,
+// and of 4 bits, for which runtimes have few other kernels.
 //
 //   d = DequantizeLinear (x, s, z)
 //   q = QuantizeLinear (d, s, z)
@@ -40,8 +42,8 @@ class CancelQuantization final : public ReplaceRule {
       return c.no(n, "its operand is no DequantizeLinear");
     const ValueId x = m.input(q, 0);
     const DType type = x ? c.infer.dtype(x) : DType::Undefined;
-    if (!is_int(type) || bits_of(type) > 16 || c.infer.dtype(y) != type)
-      return c.no(n, "the integers have other types, or more than 16 bits");
+    if (!is_int(type) || bits_of(type) > 16 || bits_of(type) < 8 || c.infer.dtype(y) != type)
+      return c.no(n, "the integers have other types, or not 8 or 16 bits");
     if (c.infer.dtype(d) != DType::Float || !is_good_scale(m, m.input(n, 1)))
       return c.no(n, "the scale is no constant of type float, or too small or too large");
     if (!is_same(m, m.input(q, 1), m.input(n, 1)) || !has_same_zero(m, q, n) || !has_same_axis(c, q, n))

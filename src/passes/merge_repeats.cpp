@@ -2,14 +2,16 @@
 //
 // Problem: attention with fewer keys than queries repeats each head, and upsampling each row: Unsqueeze,
 // Expand along the new axis, Reshape that joins both axes, and often a chain that computes the targets of
-// both. Method: peephole, from the Reshape. The Unsqueeze (or another deformation that inserts one axis)
-// gives an axis of extent 1, the Expand makes r of it and changes nothing else, and the Reshape joins it with
-// the axis before it (each entry r times in a row) or after it (all entries r times). That is a Gather along
-// the joined axis of n entries with n r constant indices. Exact: elements are only copied. All dims are
-// proven equal for all sizes, so in row-major order entry k of the joined axis is entry k / r, or k mod n, of
-// the axis. n and r are numbers; other extents may be 0. Lowers: nodes (two of three, and the chain of the
-// targets). Ends: each rewrite removes an Expand. Left alone: an Expand or deformation that something else
-// reads, texts (ONNX Runtime's Gather does not copy all of a row), more than kMostEntries entries.
+// both.
+// Method: peephole, from the Reshape. The Unsqueeze (or another deformation that inserts one axis) gives
+// an axis of extent 1, the Expand makes r of it and changes nothing else, and the Reshape joins it with
+// the axis before it (each entry r times in a row) or after it (all entries r times). That is a Gather
+// along the joined axis of n entries with n r constant indices.
+// Exact: elements are only copied. All dims are proven equal for all sizes, so in row-major order entry k
+// of the joined axis is entry k / r, or k mod n, of the axis. n and r are numbers; other extents may be 0.
+// Lowers: nodes (two of three, and the chain of the targets). Ends: each rewrite removes an Expand.
+// Left alone: an Expand or deformation that something else reads, texts (ONNX Runtime's Gather does not
+// copy all of a row), more than kMostEntries entries.
 //
 //   u = Unsqueeze (x, {2})                x float[B,2,S,4]
 //   e = Expand (u, {1, 1, 3, 1, 1})

@@ -1,13 +1,15 @@
 // scatter-blocks: writes an assignment to a block of a tensor as a Concat.
 //
 // Problem: x[:, 2:4] = v is exported as a ScatterND whose indices are computed, one column for each axis:
-// Range, Unsqueeze, Expand, Concat and the chain of the extents. Method: peephole, from the ScatterND. Column
-// j of the indices counts along axis j (counting.h), so that the indices are those of a block. Where the
-// block takes all of each axis but one, the result is a Concat along this one: what is before the block, the
-// updates, what is behind it. Exact: elements are only copied, and no index occurs twice. The extents of the
-// block are proven to be those of the tensor for all sizes, or numbers within it. Lowers: nodes, counted
-// before the rewrite. Ends: each rewrite removes a ScatterND. Left alone: reductions, blocks that are cut
-// along several axes, indices that are constants (one node is less than two), texts.
+// Range, Unsqueeze, Expand, Concat and the chain of the extents.
+// Method: peephole, from the ScatterND. Column j of the indices counts along axis j (counting.h), so that
+// the indices are those of a block. Where the block takes all of each axis but one, the result is a Concat
+// along this one: what is before the block, the updates, what is behind it.
+// Exact: elements are only copied, and no index occurs twice. The extents of the block are proven to be
+// those of the tensor for all sizes, or numbers within it.
+// Lowers: nodes, counted before the rewrite. Ends: each rewrite removes a ScatterND.
+// Left alone: reductions, blocks that are cut along several axes, indices that are constants (one node is
+// less than two), texts.
 //
 //   i = Concat <axis = 2> (rows, columns)    rows[a, b, 0] = a, columns[a, b, 0] = b
 //   y = ScatterND (x, i, v)                  x float[N,6], v float[N,2]

@@ -63,7 +63,8 @@ def test_report_of_moves(tool, folder):
     report = folder / "moves.json"
     expect(tool(path, "-o", folder / "o.onnx", "--report", report, "-q").returncode == 0)
     r = json.loads(report.read_text())
-    before, after = {"compute": 2, "free": 1, "deform": 1}, {"compute": 1, "free": 0, "deform": 1}
+    before = {"compute": 2, "free": 1, "deform": 1, "apart": 1, "nodes": 3}
+    after = {"compute": 1, "free": 0, "deform": 1, "apart": 0, "nodes": 3}
     expect(r["costs"] == [{"graph": "main", "before": before, "after": after}], r["costs"])
     expect(
         [(m["kind"], m["before"], m["after"]) for m in r["moves"]] == [("serial-backward", before, after)],
