@@ -70,6 +70,14 @@ std::optional<AxisRange> joined(const AxisRange& inner, const AxisRange& outer) 
 // Returns whether a selection n of the result of a selection q may be one of what q reads.
 bool composes(const MatchContext& c, NodeId n, NodeId q);
 
+// Returns whether the readers of q may have indices of their own, where it is a Gather that has several.
+bool may_be_copied(const Model& m, NodeId q) {
+  constexpr std::int64_t kMostIndices = 4096;
+  const ValueId x = m.output(q, 0);
+  const TensorId t = m.kind(q) == OpKind::Gather ? m.constant_of(m.input(q, 1)) : TensorId{};
+  return !t || m.single_user(x) || m.tensor(t).elements <= kMostIndices / m.use_count(x);
+}
+
 // Returns whether everything that reads the result of q may be composed with it, so that q goes. One reader
 // is `known` to be.
 bool all_compose(const MatchContext& c, NodeId q, NodeId known) {
@@ -93,6 +101,8 @@ class SelectionRule : public Rule {
   bool match(const MatchContext& c, NodeId n) final {
     const NodeId q = source(c, n);
     if (!q) return c.no(n, refusal());
+    if (!may_be_copied(c.model, q))
+      return c.no(n, "other readers of its operand would get indices of their own");
     return fits(c, n, q) && (all_compose(c, q, n) || c.no(n, "its operand has another reader, which stays"));
   }
   // The kinds of n, which is one of roots(), and q, its source, are right. Keeps what apply() needs.

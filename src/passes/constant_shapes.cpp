@@ -87,6 +87,7 @@ class ResizeScales final : public Rule {
     const Model& m = c.model;
     const ValueId x = m.input(n, 0), y = m.output(n, 0), sizes = m.input(n, 3);
     if (!sizes || m.constant_of(sizes)) return false;
+    if (m.node(n).graph != m.main()) return c.no(n, "it is in a body, where a runtime checks scales at load");
     const auto mode = string_attr(m, n, names::coordinate_transformation_mode).value_or("half_pixel");
     const auto policy = string_attr(m, n, names::keep_aspect_ratio_policy).value_or("stretch");
     if (!attributes_known(m, n) || has_attr(m, n, names::axes) || policy != "stretch" ||
@@ -100,7 +101,7 @@ class ResizeScales final : public Rule {
       const DimId ratio = from[i] && to[i] ? c.dims.exact_div(to[i], from[i], true) : DimId{};
       const auto scale = ratio ? c.dims.value(ratio) : std::nullopt;
       if (!scale || *scale < 1) return c.no(n, "an extent is not known to be a multiple of the operand's");
-      if (*scale > 1 && c.dims.range(to[i]).high > kExact)
+      if (c.dims.range(to[i]).high > kExact)
         return c.no(n, "an extent may be larger than floats can hold (--dim gives a bound)");
       scales_.push_back(static_cast<float>(*scale));
     }

@@ -32,6 +32,7 @@ namespace graphopt {
 namespace {
 
 constexpr std::int64_t kMostEntries = 1 << 16;
+constexpr std::uint64_t kFewBytes = 1024;  // more are bounded by --fold-limit, too
 
 using DimList = std::span<const DimId>;
 
@@ -111,6 +112,8 @@ class MergeRepeats final : public Rule {
     const std::size_t axis = in_a_row ? at - 1 : at;
     const auto extent = from[axis] ? c.dims.value(from[axis]) : std::nullopt;
     if (!extent || *extent < 1 || *extent > kMostEntries / times_) return false;
+    const auto bytes = static_cast<std::uint64_t>(*extent * times_) * sizeof(std::int64_t);
+    if (bytes > kFewBytes && bytes > c.options.fold_limit) return false;
     for (std::size_t i = 0; i < from.size(); ++i)
       if (i == axis ? !c.dims.is_constant(to[i], *extent * times_) : !equal(c, from[i], to[i])) return false;
     axis_ = static_cast<std::int64_t>(axis);
