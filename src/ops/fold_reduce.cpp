@@ -116,7 +116,8 @@ template <class E> FoldRefusal reduce_extreme(FoldRun& r, const Axes& axes, Buff
                         for (std::int64_t i = 0; i < count; ++i) {
                           const std::int64_t o = to[0] + i * step[0];
                           const T x = E::get(data.data, at + i);
-                          if ((holds_nan = is_nan(x))) return false;
+                          holds_nan = is_nan(x);
+                          if (holds_nan) return false;
                           if constexpr (std::is_same_v<T, std::int64_t>)
                             if (axes.count > 1 && !std::in_range<std::int32_t>(x)) return false;
                           if (!started[static_cast<std::size_t>(o)]) {
