@@ -131,6 +131,9 @@ bool read_sizes(const FoldRun& r, const Dims& axes, const Dims& sizes, Resamplin
     if (other) common = a.scale;
   }
   if (*policy == Policy::Stretch) return true;
+  // ONNX Runtime keeps the size of an axis that is counted from the end, whatever the policy says.
+  const auto written = ints_attr(r.attributes, names::axes);
+  if (written && std::ranges::any_of(*written, [](std::int64_t axis) { return axis < 0; })) return false;
   if (s.sampling != Sampling::Nearest) return false;
   for (const std::int64_t axis : axes) {
     SampledAxis& a = s.axes[static_cast<std::size_t>(axis)];
